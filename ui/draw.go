@@ -366,13 +366,13 @@ func hides(v kit.View) bool {
 func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 	v := a.target()
 	typing := capturing(v)
-	for _, b := range v.Bindings() {
+	for _, b := range a.theme.Bound(v.Bindings()) {
 		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 {
 			out = append(out, b)
 		}
 	}
 	if !typing && (len(a.stack) == 0 || hides(v)) {
-		help = kit.Binding{Keys: []string{"?"}, Label: "help"}
+		help = kit.Binding{Keys: []string{a.theme.Key("console.help")}, Label: "help"}
 	}
 	return out, help
 }

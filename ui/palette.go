@@ -38,7 +38,7 @@ func (a *App) run(r runBinding) tea.Cmd {
 			continue
 		}
 		focus := a.activate(i)
-		for _, b := range t.View.Bindings() {
+		for _, b := range a.theme.Bound(t.View.Bindings()) {
 			if b.Label == r.binding.Label && b.Key() == r.binding.Key() {
 				return tea.Batch(focus, a.carryOut(t.View, b))
 			}
@@ -52,10 +52,10 @@ func (a *App) run(r runBinding) tea.Cmd {
 // profiles and zones. Saved requests and history are found by words.
 func (a *App) palette() kit.Overlay {
 	active := a.tabs[a.active]
-	groups := []widget.CommandGroup{a.commandsOf(active.ID, active.View.Title(), active.View.Bindings())}
+	groups := []widget.CommandGroup{a.commandsOf(active.ID, active.View.Title(), a.theme.Bound(active.View.Bindings()))}
 	for i, t := range a.tabs {
 		if i != a.active {
-			groups = append(groups, a.commandsOf(t.ID, t.View.Title(), t.View.Bindings()))
+			groups = append(groups, a.commandsOf(t.ID, t.View.Title(), a.theme.Bound(t.View.Bindings())))
 		}
 	}
 	for _, b := range a.commands() {

@@ -13,7 +13,7 @@ import (
 func (a *App) profilePage() kit.Overlay {
 	return &widget.Page{
 		Heading: "Profile " + a.session.ProfileName, Width: 76, Lines: a.profileLines,
-		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Close the page.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Close the page.", Intent: kit.Close{}},
 	}
 }
 

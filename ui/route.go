@@ -3,6 +3,7 @@ package ui
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -35,7 +36,7 @@ func (a *App) Bindings() []kit.Binding {
 	out := make([]kit.Binding, 0, len(a.tabs)+6)
 	for i, t := range a.tabs {
 		out = append(out, kit.Binding{
-			Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Hidden: true,
+			Name: "console." + strings.ToLower(t.View.Title()), Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Hidden: true,
 			Help: "Go to " + t.View.Title() + ".", Intent: intentTab + intent(i),
 		})
 	}
@@ -43,18 +44,18 @@ func (a *App) Bindings() []kit.Binding {
 	if !a.toasts.dismissable() {
 		none = "no message is shown"
 	}
-	return append(out,
-		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "List the keys, and say why some do not work now.", Intent: intentHelp},
-		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true},
-		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
-		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
-		kit.Binding{Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
-		kit.Binding{Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
-		kit.Binding{Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
+	return a.theme.Bound(append(out,
+		kit.Binding{Name: "console.help", Keys: []string{"?"}, Label: "help", Help: "List the keys, and say why some do not work now.", Intent: intentHelp},
+		kit.Binding{Name: "console.palette", Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true},
+		kit.Binding{Name: "console.mouse", Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
+		kit.Binding{Name: "console.dismiss", Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
+		kit.Binding{Name: "console.copied-text", Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
+		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
+		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
-		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
-		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
-	)
+		kit.Binding{Name: "console.quit", Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
+		kit.Binding{Name: "console.interrupt", Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
+	))
 }
 
 // switchProfile opens the choice of another profile.
@@ -88,7 +89,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		return a.carryOut(nil, b)
 	}
 	if a.tooSmall() {
-		if name == "q" {
+		if b, _ := kit.Find(a.Bindings(), name, false); b.Name == "console.quit" {
 			return a.quit()
 		}
 		return nil
@@ -114,7 +115,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	if b, ok := kit.Find(a.Bindings(), name, false); ok {
 		return a.carryOut(nil, b)
 	}
-	if name == "esc" && a.toasts.dismissable() && !acts(view, name) {
+	if name == "esc" && a.toasts.dismissable() && !a.acts(view, name) {
 		a.toasts.dismiss()
 		return nil
 	}
@@ -126,7 +127,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.Binding) tea.Cmd {
 	typing := capturing(v)
 	// A binding without an intent describes a key that Update handles itself.
-	if b, ok := kit.Find(v.Bindings(), name, typing); ok && (b.Intent != nil || b.Disabled != "") {
+	if b, ok := kit.Find(a.theme.Bound(v.Bindings()), name, typing); ok && (b.Intent != nil || b.Disabled != "") {
 		return a.carryOut(v, b)
 	}
 	if b, ok := kit.Find(fallback, name, typing); ok {
@@ -154,8 +155,8 @@ func capturing(v kit.View) bool {
 	return ok && c.CapturingText()
 }
 
-func acts(v kit.View, key string) bool {
-	b, ok := kit.Find(v.Bindings(), key, false)
+func (a *App) acts(v kit.View, key string) bool {
+	b, ok := kit.Find(a.theme.Bound(v.Bindings()), key, false)
 	return ok && b.Disabled == ""
 }
 
@@ -168,7 +169,7 @@ func (a *App) act(i intent) tea.Cmd {
 	case intentMouse:
 		a.noMouse = !a.noMouse
 		if a.noMouse {
-			return a.addToast(kit.Toast{Text: "the terminal has the mouse now; m takes it back"})
+			return a.addToast(kit.Toast{Text: "the terminal has the mouse now; " + a.theme.Key("console.mouse") + " takes it back"})
 		}
 		return a.addToast(kit.Toast{Text: "the console has the mouse again"})
 	case intentCopied:
@@ -217,7 +218,7 @@ func inFlight(n int) string {
 // overOverlay are the root's bindings that work while an overlay is open.
 func (a *App) overOverlay() []kit.Binding {
 	return slices.DeleteFunc(a.Bindings(), func(b kit.Binding) bool {
-		return !slices.ContainsFunc([]string{"?", "ctrl+x", "ctrl+c", "ctrl+z"}, b.Matches)
+		return !slices.Contains([]string{"console.help", "console.dismiss", "console.interrupt", "console.suspend"}, b.Name)
 	})
 }
 
@@ -228,7 +229,7 @@ func (a *App) helpSections() []widget.HelpSection {
 		everywhere = a.overOverlay()
 	}
 	return []widget.HelpSection{
-		{Title: text.Clean(v.Title()), Bindings: v.Bindings()},
+		{Title: text.Clean(v.Title()), Bindings: a.theme.Bound(v.Bindings())},
 		{Title: "Everywhere", Bindings: everywhere},
 	}
 }

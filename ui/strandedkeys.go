@@ -30,7 +30,7 @@ func (a *App) dropStranded(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled
 		return nil, name == "enter" || name == "esc"
 	}
 	missing, is := prompts[name]
-	b, bound := kit.Find(v.Bindings(), name, false)
+	b, bound := kit.Find(a.theme.Bound(v.Bindings()), name, false)
 	if !is || bound && b.Disabled == "" {
 		return nil, false
 	}

@@ -36,6 +36,7 @@ type File struct {
 	order    []string // the names as the file has them
 	webhook  Webhook
 	notify   bool
+	bindings Bindings
 }
 
 type configFile struct {
@@ -44,6 +45,7 @@ type configFile struct {
 	Keys           keysEntry               `toml:"keys"`
 	Webhook        webhookEntry            `toml:"webhook"`
 	Terminal       terminalEntry           `toml:"terminal"`
+	Bindings       map[string]any          `toml:"bindings"`
 }
 
 type terminalEntry struct {
@@ -52,6 +54,9 @@ type terminalEntry struct {
 
 // Notify says that the terminal is told how far jobs are and that they have ended.
 func (f File) Notify() bool { return f.notify }
+
+// Bindings is the [bindings] table.
+func (f File) Bindings() Bindings { return f.bindings }
 
 type profileEntry struct {
 	BaseURL        string      `toml:"base_url"`
@@ -138,7 +143,11 @@ func (c configFile) file(path string, doc textfile.Doc) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]model.Profile{}, keys: keys, webhook: hook, notify: c.Terminal.Notify}
+	own, err := bindings(c.Bindings, doc)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{path: path, bindings: own, fallback: c.DefaultProfile, profiles: map[string]model.Profile{}, keys: keys, webhook: hook, notify: c.Terminal.Notify}
 	// In the order of names, so that the same file always gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p, err := c.Profiles[name].profile(name, filepath.Dir(path), doc)

@@ -136,7 +136,7 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 	}{
 		"unknown field":          {"[profiles.a]\nbaseurl = 'x'\n", 2, "one of account, agent_url, allowed_domains, api_version, base_url"},
 		"unknown zone field":     {head + "[[profiles.a.zones]]\nzone = 'x'\n", 4, "one of PRODUCT_NAME, PROXY_NAME, identity_verified, name, password, product, rate_per_1000, rate_per_gb"},
-		"unknown top field":      {"[profile.a]\n", 1, "one of default_profile, keys, profiles"},
+		"unknown top field":      {"[profile.a]\n", 1, "one of bindings, default_profile, keys, profiles"},
 		"port in quotes":         {head + "proxy_port = \"33335\"\n", 3, "a whole number"},
 		"port 0":                 {head + "proxy_port = 0\n", 3, "1 to 65535"},
 		"port 70000":             {head + "proxy_port = 70000\n", 3, "1 to 65535"},

@@ -53,10 +53,10 @@ Only what this machine's clipboard took, or is seen in tmux's paste buffer, is c
 
 // entry is one line of the reference: what a key does, and the keys that do it.
 type entry struct {
-	group, help string
-	keys        []string
-	typing      map[string]bool // the keys that still act while a text field is edited
-	dangerous   bool
+	name, group, help string
+	keys              []string
+	typing            map[string]bool // the keys that still act while a text field is edited
+	dangerous         bool
 }
 
 // section is the keys of one place, in the order in which they first appeared.
@@ -66,7 +66,15 @@ type section struct {
 }
 
 // reference collects the bindings of every place visited.
-type reference struct{ sections []*section }
+type reference struct {
+	sections []*section
+	actions  map[string]*offered
+	mistakes map[string]bool
+}
+
+func newReference() *reference {
+	return &reference{actions: map[string]*offered{}, mistakes: map[string]bool{}}
+}
 
 // see adds bindings. Equal sentences under one heading share a line.
 func (r *reference) see(title string, bindings []kit.Binding) {
@@ -80,9 +88,9 @@ func (r *reference) see(title string, bindings []kit.Binding) {
 		if len(b.Keys) == 0 || b.Help == "" { // a command of the palette, a line of a menu
 			continue
 		}
-		at := slices.IndexFunc(s.entries, func(e *entry) bool { return e.group == b.Group && e.help == b.Help })
+		at := slices.IndexFunc(s.entries, func(e *entry) bool { return e.group == b.Group && e.help == b.Help && e.name == b.Name })
 		if at < 0 {
-			s.entries = append(s.entries, &entry{group: b.Group, help: b.Help, typing: map[string]bool{}})
+			s.entries = append(s.entries, &entry{name: b.Name, group: b.Group, help: b.Help, typing: map[string]bool{}})
 			at = len(s.entries) - 1
 		}
 		e := s.entries[at]
@@ -118,9 +126,9 @@ func (r *reference) markdown(titles []string) string {
 			if group != "" {
 				fmt.Fprintf(&out, "\n### %s: %s\n", title, heading(group))
 			}
-			out.WriteString("\n| key | what it does |\n| --- | --- |\n")
+			out.WriteString("\n| key | what it does | name |\n| --- | --- | --- |\n")
 			for _, e := range inGroup(entries, group) {
-				fmt.Fprintf(&out, "| %s | %s |\n", e.cell(), strings.ReplaceAll(e.help, "|", "\\|"))
+				fmt.Fprintf(&out, "| %s | %s | %s |\n", e.cell(), strings.ReplaceAll(e.help, "|", "\\|"), e.name)
 			}
 		}
 	}
@@ -221,13 +229,14 @@ func (r *recorder) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		title = dialogs
 	}
 	r.ref.see(title, target.Bindings())
+	r.ref.together(append(slices.Clone(target.Bindings()), r.Bindings()...))
 	return r, cmd
 }
 
 func TestKeyReference(t *testing.T) {
 	t.Parallel()
 	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "History"}
-	ref := &reference{}
+	ref := newReference()
 	t.Run("walk", func(t *testing.T) { walk(t, ref) })
 	t.Run("paid split", func(t *testing.T) { walkPaidRefusal(t, ref) })
 	if t.Failed() {
@@ -239,6 +248,7 @@ func TestKeyReference(t *testing.T) {
 			t.Errorf("the walk saw %d keys of %s", len(s.entries), s.title)
 		}
 	}
+	checkActions(t, ref)
 	if flag.Lookup("update").Value.String() == "true" {
 		noerr.Must(t, os.WriteFile(keysFile, []byte(got), 0o644))
 		return
@@ -446,6 +456,9 @@ func walkRehearsal(w *uitest.Whole) {
 	w.WaitFor("Nothing is written")
 	w.Press("esc")
 	w.WaitGone("What the zones of local cost")
+	fromPalette("add profile", "User prefix")
+	w.Press("esc", "esc")
+	w.WaitGone("User prefix")
 	fromPalette("move time", "Move the emulator's time")
 	w.Press("esc")
 	w.WaitGone("Move the emulator's time")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,12 +43,13 @@ func walkPaidRefusal(t *testing.T, ref *reference) {
 			Request: model.FetchRequest{Zone: zones[0], URL: "http://shop.example/"},
 		}
 		// Only the question belongs to the reference, not the other places of this console.
-		own := &reference{}
+		own := newReference()
 		s := uitest.Start(t, &recorder{App: app, ref: own}, 120, 40)
 		page := compare.New(compare.Deps{Ctx: t.Context(), Theme: theme, Comparer: planner{}})
 		page.SetSession(kit.Session{ProfileName: "acme", Ready: true, Zones: zones})
 		s.Send(page.Refusal(subject)())
 		s.Expect("y send them")
 		ref.see(dialogs, app.Target().Bindings())
+		ref.together(append(slices.Clone(app.Target().Bindings()), app.Bindings()...))
 	})
 }

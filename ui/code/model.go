@@ -171,14 +171,14 @@ func (p *pane) Bindings() []kit.Binding {
 	}
 	const group = "Code"
 	out := []kit.Binding{
-		{Keys: []string{"right", "tab", "l"}, Label: "next", Help: "Show the next program.", Group: group, Intent: turn{1}},
-		{Keys: []string{"left", "shift+tab", "h"}, Label: "previous", Help: "Show the previous program.", Group: group, Intent: turn{-1}, Hidden: true},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy the code; the message says where it went.", Group: group, Intent: copyIt{}, Disabled: none},
-		{Keys: []string{"s"}, Label: "save as…", Help: "Write the code to a file.", Group: group, Intent: saveIt{}, Disabled: none},
-		{Keys: []string{"p", "ctrl+y"}, Label: "print", Help: "Print the code on the terminal's own screen, to select it there.", Group: group, Intent: printIt{}, Disabled: none},
-		{Keys: []string{"v"}, Label: "by " + otherVia(p.source.Request.Via).String(), Help: "Show the fetch by the other access method.", Group: group, Intent: otherWay{}, Disabled: p.whyNotOther()},
-		{Keys: []string{"!"}, Label: "copy with the secret", Help: "Copy the code with the key or the password in it, after a question.", Group: group, Intent: inline{}, Disabled: p.whyNotInline()},
-		{Keys: []string{"esc", "x"}, Label: "close", Help: "Close the code.", Group: group, Intent: kit.Close{}},
+		{Name: "code.next", Keys: []string{"right", "tab", "l"}, Label: "next", Help: "Show the next program.", Group: group, Intent: turn{1}},
+		{Name: "code.previous", Keys: []string{"left", "shift+tab", "h"}, Label: "previous", Help: "Show the previous program.", Group: group, Intent: turn{-1}, Hidden: true},
+		{Name: "code.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the code; the message says where it went.", Group: group, Intent: copyIt{}, Disabled: none},
+		{Name: "code.save", Keys: []string{"s"}, Label: "save as…", Help: "Write the code to a file.", Group: group, Intent: saveIt{}, Disabled: none},
+		{Name: "code.print", Keys: []string{"p", "ctrl+y"}, Label: "print", Help: "Print the code on the terminal's own screen, to select it there.", Group: group, Intent: printIt{}, Disabled: none},
+		{Name: "code.other-way", Keys: []string{"v"}, Label: "by " + otherVia(p.source.Request.Via).String(), Help: "Show the fetch by the other access method.", Group: group, Intent: otherWay{}, Disabled: p.whyNotOther()},
+		{Name: "code.copy-secret", Keys: []string{"!"}, Label: "copy with the secret", Help: "Copy the code with the key or the password in it, after a question.", Group: group, Intent: inline{}, Disabled: p.whyNotInline()},
+		{Name: "code.close", Keys: []string{"esc", "x"}, Label: "close", Help: "Close the code.", Group: group, Intent: kit.Close{}},
 	}
 	return append(out, widget.MotionBindings()...)
 }

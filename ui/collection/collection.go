@@ -186,11 +186,11 @@ func (c *Collection) Bindings() []kit.Binding {
 		undo = fetch.ErrNoneDeleted.Error()
 	}
 	return []kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
-		{Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
-		{Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; ctrl+u brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
-		{Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last, in this dialog or before.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
-		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
+		{Name: "requests.open", Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
+		{Name: "requests.rename", Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
+		{Name: "requests.delete", Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; ctrl+u brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
+		{Name: "requests.undo", Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last, in this dialog or before.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
+		{Name: "requests.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
 	}
 }
 

@@ -209,19 +209,19 @@ func (p logins) ended(err error) tea.Cmd {
 func (p logins) bindings() []kit.Binding {
 	const group = "Comparison"
 	return []kit.Binding{
-		{Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
-		{Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
+		{Name: "logins.test", Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
+		{Name: "logins.baseline", Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
 		p.cancelOrClose(),
-		{Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},
+		{Name: "logins.open", Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},
 	}
 }
 
 // cancelOrClose stops the calls, or closes the page.
 func (p logins) cancelOrClose() kit.Binding {
 	if p.work.Running() {
-		return kit.Binding{Keys: []string{"esc"}, Label: "stop", Help: "Stop the calls.", Group: "Comparison", Intent: stopCalls{}}
+		return kit.Binding{Name: "logins.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the calls.", Group: "Comparison", Intent: stopCalls{}}
 	}
-	return kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the login.", Group: "Comparison", Intent: closePage{}}
+	return kit.Binding{Name: "logins.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the login.", Group: "Comparison", Intent: closePage{}}
 }
 
 // whyNotTest says why the logins cannot be tested now, or is empty.

@@ -211,28 +211,28 @@ func (p refusal) bindings() []kit.Binding {
 	preset := p.request.preset
 	var out []kit.Binding
 	if len(p.grid.Cells) > 1 && !p.sent && !p.load.Running() {
-		send := kit.Binding{Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}, Disabled: p.problem}
+		send := kit.Binding{Name: "refusal.send", Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}, Disabled: p.problem}
 		if !slices.ContainsFunc(p.grid.Cells[1:], func(c model.Cell) bool { return c.Problem == "" }) {
 			send.Disabled = "there is nothing to compare with"
 		}
-		zone := kit.Binding{Keys: []string{"o"}, Label: "other zone", Help: "Compare with the next zone.", Group: group, Intent: otherZone{}}
+		zone := kit.Binding{Name: "refusal.other-zone", Keys: []string{"o"}, Label: "other zone", Help: "Compare with the next zone.", Group: group, Intent: otherZone{}}
 		if len(preset.OtherZones(preset.Subject.Request)) < 2 {
 			zone.Disabled = "there is no further zone"
 		}
-		key := kit.Binding{Keys: []string{"a"}, Label: "another key", Help: "Compare with the next key of the inventory.", Group: group, Intent: otherKey{}}
+		key := kit.Binding{Name: "refusal.another-key", Keys: []string{"a"}, Label: "another key", Help: "Compare with the next key of the inventory.", Group: group, Intent: otherKey{}}
 		if len(preset.OtherKeys(preset.Subject.KeyName)) < 2 || preset.Subject.Request.Via == model.ViaNative {
 			key.Disabled = "there is no further key"
 		}
 		out = append(out, send, zone, key)
 	}
 	if p.sent && !p.work.Running() {
-		open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openProbe{}}
+		open := kit.Binding{Name: "refusal.open", Keys: []string{"enter"}, Label: "open", Help: "Show this fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openProbe{}}
 		if r, ok := p.newest(); !ok || r.FetchID == "" {
 			open.Disabled = "it was not sent"
 		}
 		out = append(out, open)
 	}
-	end := kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Close; what was sent stays in the history.", Group: group, Intent: leave{}}
+	end := kit.Binding{Name: "refusal.close", Keys: []string{"esc", "q"}, Label: "close", Help: "Close; what was sent stays in the history.", Group: group, Intent: leave{}}
 	if p.work.Running() {
 		end.Label, end.Help = "cancel", "Cancel what is under way, and close. The service may still count it."
 	}

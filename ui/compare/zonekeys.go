@@ -57,16 +57,16 @@ func (p zones) bindings() []kit.Binding {
 		more = fmt.Sprintf("%d runs are the most", model.MaxRuns)
 	}
 	return []kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
-		{Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
-		{Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
-		{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
-		{Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
-		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
-		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again, Dangerous: true},
-		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
-		{Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
-		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
+		{Name: "compare.open", Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
+		{Name: "compare.adopt", Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
+		{Name: "compare.again", Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
+		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
+		{Name: "compare.difference", Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
+		{Name: "compare.repeat", Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
+		{Name: "compare.zones", Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again, Dangerous: true},
+		{Name: "compare.cancel", Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
+		{Name: "compare.code", Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
+		{Name: "compare.back", Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
 	}
 }
 
@@ -256,7 +256,7 @@ func (diffCells) do(p *Page) tea.Cmd {
 				}
 				return lines
 			},
-			Closing: kit.Binding{Keys: []string{"esc", "q", "d"}, Label: "close", Help: "Go back to the comparison.", Intent: kit.Close{}},
+			Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "q", "d"}, Label: "close", Help: "Go back to the comparison.", Intent: kit.Close{}},
 		})
 	})
 }

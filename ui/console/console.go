@@ -64,6 +64,7 @@ func Open(ctx context.Context, o service.Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
+	theme.Rebound = s.Configuration().Bindings()
 	ctx, cancel := context.WithCancel(ctx)
 	return &Console{service: s, terminal: terminal{o}, theme: theme, asker: asker, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }

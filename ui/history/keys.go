@@ -25,33 +25,33 @@ type (
 func (m *Model) Bindings() []kit.Binding {
 	if m.filter.open {
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "apply", Help: "Show only what matches.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
-			{Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
+			{Name: "history.apply", Keys: []string{"enter"}, Label: "apply", Help: "Show only what matches.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
+			{Name: "history.leave", Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
 		}
 	}
 	if m.log.on {
 		return m.logBindings()
 	}
 	row, on := m.current()
-	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "History", Intent: openRow{}}
-	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "History", Intent: copyMenu{}}
+	open := kit.Binding{Name: "history.open", Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "History", Intent: openRow{}}
+	cpy := kit.Binding{Name: "history.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "History", Intent: copyMenu{}}
 	if !on {
 		open.Disabled, cpy.Disabled = "no entry is selected", "no entry is selected"
 	} else if why := cannotOpen(row); why != "" {
 		open.Disabled = why
 	}
-	clr := kit.Binding{Keys: []string{"esc"}, Label: "clear filter", Help: "Show everything again.", Group: "Filter", Intent: clearFilter{}}
+	clr := kit.Binding{Name: "history.clear-filter", Keys: []string{"esc"}, Label: "clear filter", Help: "Show everything again.", Group: "Filter", Intent: clearFilter{}}
 	if m.filter.text == "" {
 		clr.Disabled, clr.Hidden = "no filter is set", true
 	}
 	out := []kit.Binding{
 		open,
-		{Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
+		{Name: "history.filter", Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
+		{Name: "history.requests", Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
 		clr, cpy,
-		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
-		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
-		{Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
+		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
+		{Name: "history.reload", Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
+		{Name: "history.oldest", Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}
 	for _, b := range widget.MotionBindings() {
 		if !b.Matches("G") {
@@ -69,9 +69,9 @@ func (m *Model) logBindings() []kit.Binding {
 		none = "no request is selected"
 	}
 	return append([]kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openRequest{}, Disabled: none},
-		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleLog{}},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copyRequest{}, Disabled: none},
+		{Name: "log.open", Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openRequest{}, Disabled: none},
+		{Name: "log.back", Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleLog{}},
+		{Name: "log.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copyRequest{}, Disabled: none},
 	}, widget.MotionBindings()...)
 }
 

@@ -176,7 +176,7 @@ func (m *Model) openRequest() tea.Cmd {
 	}
 	return kit.OpenOverlay(&widget.Page{
 		Heading: "Request " + strconv.FormatUint(r.Seq, 10), Width: 100, Lines: func(w int) []string { return m.requestLines(r, w) },
-		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back to the list.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back to the list.", Intent: kit.Close{}},
 	})
 }
 

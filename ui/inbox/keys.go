@@ -26,26 +26,26 @@ func (b *Inbox) Bindings() []kit.Binding {
 	if b.work.Running() {
 		busy = "it is being worked on"
 	}
-	receive := kit.Binding{Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
+	receive := kit.Binding{Name: "inbox.receive", Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
 	switch {
 	case b.receivesHere:
 		receive.Label, receive.Help = "stop", "Receive no more webhooks here."
 	case b.url != "":
 		receive.Disabled = "another zonedeck receives already, at " + b.url
 	}
-	bookmark := kit.Binding{Keys: []string{"b"}, Label: "bookmark", Help: "Keep the webhook from being cleaned up, or no longer.", Group: group, Intent: mark{}, Disabled: cmp.Or(none, busy)}
+	bookmark := kit.Binding{Name: "inbox.bookmark", Keys: []string{"b"}, Label: "bookmark", Help: "Keep the webhook from being cleaned up, or no longer.", Group: group, Intent: mark{}, Disabled: cmp.Or(none, busy)}
 	if d.Bookmarked {
 		bookmark.Label = "no bookmark"
 	}
 	about := []kit.Binding{
 		bookmark,
-		{Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
-		{Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: readAgain{}, Hidden: true},
+		{Name: "inbox.replay", Keys: []string{"R"}, Label: "replay", Help: "Send its bytes once more, to an address of this machine.", Group: group, Intent: replay{}, Disabled: cmp.Or(none, busy)},
+		{Name: "inbox.reload", Keys: []string{"r"}, Label: "reload", Help: "Read the inbox again.", Group: group, Intent: readAgain{}, Hidden: true},
 	}
 	if b.open != nil {
 		return slices.Concat([]kit.Binding{
-			{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}},
-			{Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
+			{Name: "inbox.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}},
+			{Name: "inbox.bytes", Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
 		}, about, []kit.Binding{receive}, widget.MotionBindings())
 	}
 	leave := []string{"esc", "i"}
@@ -53,9 +53,9 @@ func (b *Inbox) Bindings() []kit.Binding {
 		leave = []string{"i"} // esc clears the filter
 	}
 	return slices.Concat(b.filter.Bindings("webhooks", inbox.Fields(b.deps.Now()).Examples(), true), []kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},
+		{Name: "inbox.open", Keys: []string{"enter"}, Label: "open", Help: "Show its headers, its bytes and what came of it.", Group: group, Intent: show{}, Disabled: none},
 		receive,
 	}, about, []kit.Binding{
-		{Keys: leave, Label: "close", Help: "Go back to the jobs.", Group: group, Intent: kit.Close{}},
+		{Name: "inbox.close", Keys: leave, Label: "close", Help: "Go back to the jobs.", Group: group, Intent: kit.Close{}},
 	}, widget.MotionBindings())
 }

@@ -111,11 +111,11 @@ func (d *detail) faultLines(j model.Job, w int) []string {
 		case s.disabled != "":
 			out = append(out, widget.Hung("do next   ·   ", t.Muted, s.help+" · "+s.disabled, w)...)
 			continue
-		case s.key == "":
+		case s.name == "":
 			out = append(out, widget.Hung("do next   ·   ", kit.Ink{}, s.help, w)...)
 			continue
 		}
-		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
+		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+t.Key(s.name)+"]")+" ", kit.Ink{}, s.help, w)...)
 	}
 	return out
 }
@@ -194,25 +194,25 @@ func (d *detail) steps(j model.Job) []step {
 		next := step{help: kit.StepHelp(s)}
 		switch s.Action {
 		case model.ActionCheckKey:
-			next.key, next.label, next.do = kit.StepKey(s.Action), "check the key", intentKey
+			next.name, next.key, next.label, next.do = kit.StepName(s.Action), kit.StepKey(s.Action), "check the key", intentKey
 		case model.ActionSlowDown: // no key sets how much is sent at once
 		case model.ActionFixRequest:
 			if j.State != model.JobRefused { // what would be corrected is a request that has been accepted
 				break
 			}
-			next.key, next.do, next.help = "a", intentAgain, next.help+": a, then e"
+			next.name, next.do, next.help = "jobs.again", intentAgain, next.help+": a, then e"
 			next.disabled = d.m.whyNot(next.do)
 		case model.ActionCheckNetwork, model.ActionTrustCA, model.ActionDialect:
-			next.key, next.label, next.do = kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
+			next.name, next.key, next.label, next.do = kit.StepName(model.ActionCheckNetwork), kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
 		case model.ActionLaunch:
-			next.key, next.do = "a", intentAgain
+			next.name, next.do = "jobs.again", intentAgain
 			next.disabled = d.m.whyNot(next.do)
 		default: // make the call again
 			if j.Fault.Call == model.CallNone { // the job failed, not a call: what is next is done in the Sandbox
-				next.key = "1"
+				next.name = "console.sandbox"
 				break
 			}
-			next.key, next.do = callKey(j)
+			next.name, next.do = callName(j)
 			next.disabled = d.m.whyNot(next.do)
 		}
 		out = append(out, next)
@@ -230,7 +230,7 @@ func (d *detail) stepBindings() []kit.Binding {
 	var out []kit.Binding
 	for _, s := range d.steps(j) {
 		if _, have := kit.Find(out, s.key, false); s.label != "" && !have {
-			out = append(out, kit.Binding{Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Hidden: true})
+			out = append(out, kit.Binding{Name: s.name, Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Hidden: true})
 		}
 	}
 	return out
@@ -283,7 +283,7 @@ func (d *detail) showVerdict(heading, said string, err error) tea.Cmd {
 			}
 			return widget.Indent(append(append(out, ""), d.errorLines(err, at, w-2)...))
 		},
-		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back.", Intent: kit.Close{}},
 	})
 }
 
@@ -369,28 +369,28 @@ func noCostWords(j model.Job) string {
 // step is a next step of a job's last failed call. It has a key if one takes it, and a label if that key is not one of
 // the tab's own.
 type step struct {
-	key, help, label string
-	disabled         string // the reason why it cannot be taken now, or ""
-	do               intent
+	name, key, help, label string // the name of its binding, and the key if it is no action of the tab
+	disabled               string // the reason why it cannot be taken now, or ""
+	do                     intent
 }
 
-// callKey is the tab's key that makes the call again which failed; where it is not known whether a trigger
+// callName is the tab's action that makes the call again which failed; where it is not known whether a trigger
 // has started a job, the one that finds out.
-func callKey(j model.Job) (string, intent) {
+func callName(j model.Job) (string, intent) {
 	switch j.Fault.Call {
 	case model.CallTrigger:
 		if j.State == model.JobMayHave {
-			return "s", intentSettle
+			return "jobs.settle", intentSettle
 		}
-		return "a", intentAgain
+		return "jobs.again", intentAgain
 	case model.CallDownload:
 		if j.State == model.JobExpired || j.State == model.JobCanceled { // there is no result any more
-			return "a", intentAgain
+			return "jobs.again", intentAgain
 		}
-		return "d", intentDownload
+		return "jobs.download", intentDownload
 	case model.CallCancel:
-		return "c", intentCancel
+		return "jobs.cancel", intentCancel
 	default:
-		return "f", intentFollow
+		return "jobs.follow", intentFollow
 	}
 }

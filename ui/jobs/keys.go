@@ -50,9 +50,9 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	if m.preview.open {
 		return append([]kit.Binding{
-			{Keys: []string{"esc", "p"}, Label: "back", Help: "Go back to the jobs.", Group: "Records", Intent: intentBack},
-			{Keys: []string{"right", "l"}, Label: "columns", Help: "Scroll one column to the right.", Group: "Records", Intent: intentRight},
-			{Keys: []string{"left", "h"}, Label: "columns back", Help: "Scroll one column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
+			{Name: "jobs.back", Keys: []string{"esc", "p"}, Label: "back", Help: "Go back to the jobs.", Group: "Records", Intent: intentBack},
+			{Name: "records.column-right", Keys: []string{"right", "l"}, Label: "columns", Help: "Scroll one column to the right.", Group: "Records", Intent: intentRight},
+			{Name: "records.column-left", Keys: []string{"left", "h"}, Label: "columns back", Help: "Scroll one column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
 			m.downloadBinding(),
 		}, widget.MotionBindings()...)
 	}
@@ -60,31 +60,31 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.list.filterBindings()
 	}
 	out := append([]kit.Binding{
-		{Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
-		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
+		{Name: "jobs.new", Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
+		{Name: "jobs.open", Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		m.downloadBinding(),
 		m.previewBinding(),
-		{Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
-		{Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
-		{Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
-		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
-		{Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give nothing of use.", Group: "Job", Intent: intentDrift, Hidden: true},
-		{Keys: []string{"b"}, Label: "batches", Help: "Show the batches, which fetch a page for each row of a file.", Group: "Job", Intent: intentBatches, Hidden: true},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
-		{Keys: []string{"i"}, Label: "inbox", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
-		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
-		{Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Tell the terminal how jobs go and when they end, or no longer: a bar, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
+		{Name: "jobs.cancel", Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
+		{Name: "jobs.again", Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
+		{Name: "jobs.settle", Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
+		{Name: "jobs.follow", Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
+		{Name: "jobs.drift", Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give nothing of use.", Group: "Job", Intent: intentDrift, Hidden: true},
+		{Name: "jobs.batches", Keys: []string{"b"}, Label: "batches", Help: "Show the batches, which fetch a page for each row of a file.", Group: "Job", Intent: intentBatches, Hidden: true},
+		{Name: "jobs.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
+		{Name: "jobs.inbox", Keys: []string{"i"}, Label: "inbox", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
+		{Name: "jobs.reload", Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
+		{Name: "jobs.notify", Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Tell the terminal how jobs go and when they end, or no longer: a bar, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
 	}, m.panes.Bindings(false)...)
 	out = append(append(out, m.detail.stepBindings()...), m.list.filterBindings()...)
 	if m.panes.At == paneDetail || m.panes.Zoomed {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
+		out = append(out, kit.Binding{Name: "jobs.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)
 }
 
 // previewBinding is the key that shows records: all of them, once they are on this disk.
 func (m *Model) previewBinding() kit.Binding {
-	b := kit.Binding{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table, or all once it is downloaded.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
+	b := kit.Binding{Name: "jobs.preview", Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table, or all once it is downloaded.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)}
 	if j, ok := m.list.selected(); ok && j.ResultHere() {
 		b.Label, b.Help = "records", "Show all records as a table: filter, sort, export, compare."
 	}
@@ -93,7 +93,7 @@ func (m *Model) previewBinding() kit.Binding {
 
 // downloadBinding downloads the selected job's result, or stops that.
 func (m *Model) downloadBinding() kit.Binding {
-	b := kit.Binding{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job"}
+	b := kit.Binding{Name: "jobs.download", Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job"}
 	if j, ok := m.list.selected(); ok && j.ID == m.downloads.job {
 		b.Label, b.Intent = "stop", intentStopDownload
 		return b

@@ -98,7 +98,7 @@ func (n *launches) openForm(urls []string) tea.Cmd {
 
 // Extra are the keys that pick a data set and preview a result.
 func (l *launch) Extra() []kit.Binding {
-	extra := []kit.Binding{{Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
+	extra := []kit.Binding{{Name: "launch.data-sets", Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
 	return append(extra, l.previewBindings()...)
 }
 

@@ -33,7 +33,7 @@ func (l *launch) previewBindings() []kit.Binding {
 	if !l.m.session.Profile.Can.Previews(c.ID) || l.form.Value(fieldSource) != sourceTyped {
 		return nil
 	}
-	return []kit.Binding{{Keys: []string{"ctrl+l"}, Label: "preview", Help: "Ask the service for columns and a sample; nothing is launched.", Intent: askPreview{}, WhileTyping: true}}
+	return []kit.Binding{{Name: "launch.preview", Keys: []string{"ctrl+l"}, Label: "preview", Help: "Ask the service for columns and a sample; nothing is launched.", Intent: askPreview{}, WhileTyping: true}}
 }
 
 // askPreview asks before a preview, except on the emulator: what one costs is not known.

@@ -9,6 +9,9 @@ import (
 // Binding maps keys to an intent. Help, footer, palette and the key reference are
 // generated from bindings, so they always match what the keys do.
 type Binding struct {
+	// Name is the action's in [bindings] of config.toml and in docs/keys.md: its place and what
+	// it does ("jobs.download"). It never changes: operators have it in their files.
+	Name string
 	// Keys as tea.KeyPressMsg.String spells them ("ctrl+j", "f5", "space", "G").
 	// The first is the one shown. A binding without keys is a palette
 	// command only.

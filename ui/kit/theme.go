@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/config"
 )
 
 // Ink is a precomputed text style: rendering with it only joins strings. The zero
@@ -57,6 +58,9 @@ type Theme struct {
 	FieldOn, Placeholder, Cursor      Ink
 	Match, MatchNow, Invisible, LineN Ink
 	Syntax                            SyntaxInks
+
+	// Rebound are the operator's own keys of actions; see Bound and Key.
+	Rebound config.Bindings
 
 	profiles map[string]Ink
 }

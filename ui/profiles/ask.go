@@ -274,7 +274,7 @@ func (f *form) eachZone() tea.Cmd {
 			}
 			return widget.Indent(out)
 		},
-		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Close the list.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Close the list.", Intent: kit.Close{}},
 	})
 }
 

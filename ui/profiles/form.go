@@ -109,7 +109,7 @@ func open(d Deps, edits *model.Profile) tea.Cmd {
 func (f *form) Extra() []kit.Binding {
 	d := f.dialect()
 	b := kit.Binding{
-		Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: askAccount{}, WhileTyping: true, Hidden: !d.ListsAccount(),
+		Name: "account.ask", Keys: []string{"ctrl+r"}, Label: "ask the account", Group: "Form", Intent: askAccount{}, WhileTyping: true, Hidden: !d.ListsAccount(),
 		Help: "Ask the account what it has, by the key, and check each value. Nothing is written.",
 	}
 	if err := f.draft().Refusal(); err != nil {
@@ -118,14 +118,14 @@ func (f *form) Extra() []kit.Binding {
 	switch {
 	case f.asking.stop != nil:
 		b = kit.Binding{
-			Keys: []string{"esc"}, Label: "stop asking", Group: "Form", Intent: unask{}, WhileTyping: true,
+			Name: "account.stop", Keys: []string{"esc"}, Label: "stop asking", Group: "Form", Intent: unask{}, WhileTyping: true,
 			Help: "Stop asking the account. What was typed stays, and can be saved.",
 		}
 	case f.Busy:
 		b.Disabled = "the account is being saved"
 	}
 	zones := kit.Binding{
-		Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: zoneVerdicts{}, WhileTyping: true, Hidden: true,
+		Name: "account.zones", Keys: []string{"ctrl+l"}, Label: "each zone", Group: "Form", Intent: zoneVerdicts{}, WhileTyping: true, Hidden: true,
 		Help: "Show what the account says of each zone.",
 	}
 	if f.found.Listing == (service.Verdict{}) {

@@ -43,16 +43,16 @@ func (m *Model) Bindings() []kit.Binding {
 	out = append(out, m.panes.Bindings(false)...)
 	switch {
 	case m.Running() > 0:
-		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
+		out = append([]kit.Binding{{Name: "proxy.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
+		out = append(out, kit.Binding{Name: "proxy.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
 	switch m.panes.At {
 	case paneForm:
 		out = append(out, m.form.Bindings()...)
 		return out
 	case paneUse:
-		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show the code in full, or use the reading.", Group: "Credential", Intent: intentUse})
+		out = append(out, kit.Binding{Name: "proxy.open", Keys: []string{"enter"}, Label: "open", Help: "Show the code in full, or use the reading.", Group: "Credential", Intent: intentUse})
 	}
 	return append(out, widget.MotionBindings()...)
 }
@@ -60,17 +60,17 @@ func (m *Model) Bindings() []kit.Binding {
 // loginBindings are the keys of the login, the tests first.
 func (m *Model) loginBindings() []kit.Binding {
 	return []kit.Binding{
-		{Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
-		{Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
-		{Keys: []string{"n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest()},
-		{Keys: []string{"M"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins},
-		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
-		{Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
-		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
-		{Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
-		{Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRotate, Disabled: m.whyNotRotate(), Hidden: true},
-		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
+		{Name: "proxy.test", Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
+		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
+		{Name: "proxy.exits", Keys: []string{"n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest()},
+		{Name: "proxy.all-logins", Keys: []string{"M"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins},
+		{Name: "proxy.paste", Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
+		{Name: "proxy.code", Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
+		{Name: "proxy.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
+		{Name: "proxy.password", Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
+		{Name: "proxy.trust", Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
+		{Name: "proxy.rotate", Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRotate, Disabled: m.whyNotRotate(), Hidden: true},
+		{Name: "proxy.sandbox", Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 
 // step is a next step of the last test.
 type step struct {
-	key, label, help string
-	disabled         string
-	do               doStep
+	name, key, label, help string
+	disabled               string
+	do                     doStep
 }
 
 // doStep is the message of a step's key.
@@ -39,7 +39,7 @@ func (m *Model) steps() []step {
 
 // stepOf is the step of an action; without a label it cannot be taken here.
 func (m *Model) stepOf(a model.Action) step {
-	s := step{key: kit.StepKey(a)}
+	s := step{name: kit.StepName(a), key: kit.StepKey(a)}
 	switch a {
 	case model.ActionRetry:
 		s.label, s.disabled = "test again", m.whyNotTest()
@@ -53,7 +53,7 @@ func (m *Model) stepOf(a model.Action) step {
 			s.label, s.disabled = "try the "+p.Label(), "the profile has no "+p.Label()+" zone"
 		}
 	case model.ActionOtherWay, model.ActionRaiseTimeout: // the Sandbox has API and Native, and a timeout
-		s.key, s.label = "o", "the page in the Sandbox"
+		s.name, s.key, s.label = "proxy.sandbox", "o", "the page in the Sandbox"
 	case model.ActionWhatRefuses:
 		s.label = "what refuses?"
 	case model.ActionCheckKey:
@@ -79,11 +79,11 @@ func (m *Model) stepOf(a model.Action) step {
 func (m *Model) stepBindings() []kit.Binding {
 	var out []kit.Binding
 	for _, s := range m.steps() {
-		if _, have := kit.Find(out, s.key, false); have || s.key == "o" { // o is the tab's own key
+		if _, have := kit.Find(out, s.key, false); have || s.name == "proxy.sandbox" { // the tab's own key
 			continue
 		}
 		out = append(out, kit.Binding{
-			Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Disabled: s.disabled, Dangerous: kit.StepSends(s.do.action), Hidden: true,
+			Name: s.name, Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Disabled: s.disabled, Dangerous: kit.StepSends(s.do.action), Hidden: true,
 		})
 	}
 	return out
@@ -155,7 +155,7 @@ func (m *Model) nextLines(w int) []string {
 			add("·   ", t.Muted, s.help+" · "+s.disabled)
 			continue
 		}
-		add(t.KeyHint.Render("["+s.key+"]")+" ", t.Text, s.help)
+		add(t.KeyHint.Render("["+t.Key(s.name)+"]")+" ", t.Text, s.help)
 	}
 	return out
 }

@@ -226,9 +226,9 @@ type trustIntent int
 
 func (m *Model) trustBindings() []kit.Binding {
 	out := []kit.Binding{
-		{Keys: []string{"y"}, Label: "copy the install commands", Help: "Copy the lines that make the client trust the CA.", Group: "CA trust", Intent: trustCopy},
-		{Keys: []string{"s"}, Label: "copy for the system", Help: "Copy the lines that put the CA into the system's store.", Group: "CA trust", Intent: trustCopySystem},
-		{Keys: []string{"esc"}, Label: "back", Help: "Go back to the login.", Group: "CA trust", Intent: intentBack},
+		{Name: "trust.copy", Keys: []string{"y"}, Label: "copy the install commands", Help: "Copy the lines that make the client trust the CA.", Group: "CA trust", Intent: trustCopy},
+		{Name: "trust.copy-system", Keys: []string{"s"}, Label: "copy for the system", Help: "Copy the lines that put the CA into the system's store.", Group: "CA trust", Intent: trustCopySystem},
+		{Name: "trust.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the login.", Group: "CA trust", Intent: intentBack},
 	}
 	return append(append(out, m.trust.panes.Bindings(false)...), widget.MotionBindings()...)
 }

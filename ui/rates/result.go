@@ -69,7 +69,7 @@ func (r *result) Size(w, h int) (int, int) {
 
 // Bindings are save, close and the motions.
 func (r *result) Bindings() []kit.Binding {
-	keep := kit.Binding{Keys: []string{"s"}, Label: "save the rates", Help: "Write the measured rates into the profile, in place of those that stand there.", Group: "Rates", Intent: save{}}
+	keep := kit.Binding{Name: "rates.save", Keys: []string{"s"}, Label: "save the rates", Help: "Write the measured rates into the profile, in place of those that stand there.", Group: "Rates", Intent: save{}}
 	switch {
 	case r.work.Running():
 		keep.Disabled = "the account is being asked"
@@ -81,7 +81,7 @@ func (r *result) Bindings() []kit.Binding {
 	default:
 		keep.Disabled = r.deps.Refused
 	}
-	end := kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Close; nothing is written.", Intent: leave{}}
+	end := kit.Binding{Name: "rates.close", Keys: []string{"esc", "q"}, Label: "close", Help: "Close; nothing is written.", Intent: leave{}}
 	return append([]kit.Binding{keep, end}, widget.MotionBindings()...)
 }
 

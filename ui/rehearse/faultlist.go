@@ -100,15 +100,15 @@ func (l *faultList) Bindings() []kit.Binding {
 	case l.changes.Running():
 		none = "a change is in progress"
 	}
-	turn := kit.Binding{Keys: []string{"space"}, Label: "off", Help: "Switch the fault off, or on again; its counters stay.", Group: "Faults", Intent: listTurn{}, Disabled: none}
+	turn := kit.Binding{Name: "faults.switch", Keys: []string{"space"}, Label: "off", Help: "Switch the fault off, or on again; its counters stay.", Group: "Faults", Intent: listTurn{}, Disabled: none}
 	if f.Off {
 		turn.Label = "on"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"a"}, Label: "add", Help: "Add a fault.", Group: "Faults", Intent: listAdd{}},
+		{Name: "faults.add", Keys: []string{"a"}, Label: "add", Help: "Add a fault.", Group: "Faults", Intent: listAdd{}},
 		turn,
-		{Keys: []string{"X"}, Label: "remove", Help: "Remove the fault from the emulator.", Group: "Faults", Intent: listRemove{}, Disabled: none, Dangerous: true},
-		{Keys: []string{"esc", "q"}, Label: "close", Help: "Close the list; the faults stay.", Intent: kit.Close{}},
+		{Name: "faults.remove", Keys: []string{"X"}, Label: "remove", Help: "Remove the fault from the emulator.", Group: "Faults", Intent: listRemove{}, Disabled: none, Dangerous: true},
+		{Name: "faults.close", Keys: []string{"esc", "q"}, Label: "close", Help: "Close the list; the faults stay.", Intent: kit.Close{}},
 	}
 	for _, b := range widget.MotionBindings() {
 		if !b.Matches("space") {

@@ -64,7 +64,7 @@ func (m *Model) keyLines(w, h int) []string {
 	}
 	const keyW = 16
 	var out []string
-	for _, b := range m.Bindings() {
+	for _, b := range m.deps.Theme.Bound(m.Bindings()) {
 		if b.Disabled != "" || b.Key() == "" || b.Group == "Move" || b.Group == "Form" {
 			continue
 		}

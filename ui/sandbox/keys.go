@@ -111,9 +111,9 @@ func (m *Model) Bindings() []kit.Binding {
 	case m.panes.At == paneResult && v != nil:
 		out = append(out, v.Bindings()...)
 	case m.panes.At == paneHistory:
-		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: act(openFetch)}
+		b := kit.Binding{Name: "sandbox.open-fetch", Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: act(openFetch)}
 		if f := m.pickedFlight(); f != nil {
-			out = append(out, kit.Binding{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the request under the cursor; the others go on.", Group: "History", Intent: act(cancelPicked), Disabled: f.whyNotCancel()})
+			out = append(out, kit.Binding{Name: "sandbox.cancel-fetch", Keys: []string{"c"}, Label: "cancel", Help: "Cancel the request under the cursor; the others go on.", Group: "History", Intent: act(cancelPicked), Disabled: f.whyNotCancel()})
 		} else if a, ok := m.history.picked(); !ok {
 			b.Disabled = "no fetch is selected"
 		} else if a.Ref == "" {
@@ -127,19 +127,19 @@ func (m *Model) Bindings() []kit.Binding {
 	out = append(out, m.fileBindings()...)
 	out = append(out, m.searchBindings()...)
 	if m.panes.Zoomed || m.panes.At != paneForm {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: act(goBack), Hidden: true})
+		out = append(out, kit.Binding{Name: "sandbox.back", Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: act(goBack), Hidden: true})
 	}
 	return out
 }
 
 func (m *Model) sendBindings() []kit.Binding {
-	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
+	send := kit.Binding{Name: "sandbox.send", Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
 	out := []kit.Binding{send}
 	if m.result.flight != nil {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true})
+		out = append(out, kit.Binding{Name: "sandbox.cancel", Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true})
 	}
 	if m.form.request.Via == model.ViaAgent {
-		list := kit.Binding{Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}
+		list := kit.Binding{Name: "sandbox.list-tools", Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}
 		switch {
 		case m.deps.Tools == nil || m.deps.Profile.CurrentProfile().AgentURL == "":
 			list.Disabled = "the profile has no agent_url"
@@ -152,9 +152,9 @@ func (m *Model) sendBindings() []kit.Binding {
 	}
 	const group = "Panes"
 	out = append(out,
-		kit.Binding{Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
-		kit.Binding{Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
-		kit.Binding{Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true})
+		kit.Binding{Name: "sandbox.url", Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
+		kit.Binding{Name: "sandbox.zone", Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
+		kit.Binding{Name: "sandbox.response", Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true})
 	pane := m.panes.Bindings(true)
 	pane[0].Hidden = m.CapturingText() // the footer has room for where the letters go
 	return append(out, pane...)
@@ -179,7 +179,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		}
 		used[key] = true
 		b := kit.Binding{
-			Keys: []string{key}, Label: m.stepLabel(s), Help: kit.StepHelp(s), Group: "Next steps",
+			Name: kit.StepName(s.Action), Keys: []string{key}, Label: m.stepLabel(s), Help: kit.StepHelp(s), Group: "Next steps",
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		}
 		b.Dangerous = kit.StepSends(s.Action)
@@ -188,23 +188,23 @@ func (m *Model) resultBindings() []kit.Binding {
 		}
 		out = append(out, b)
 	}
-	other := kit.Binding{Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther(false), Disabled: none, Dangerous: true, Hidden: true}
+	other := kit.Binding{Name: kit.StepName(model.ActionOtherWay), Keys: []string{kit.StepKey(model.ActionOtherWay)}, Label: m.result.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther(false), Disabled: none, Dangerous: true, Hidden: true}
 	if none == "" {
 		other.Disabled = m.whyNotOther()
 	}
-	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: act(nextPage), Disabled: none, Hidden: none != ""}
-	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: act((*Model).nextMark), Disabled: none, Hidden: none != ""}
+	page := kit.Binding{Name: "sandbox.next-page", Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: act(nextPage), Disabled: none, Hidden: none != ""}
+	mark := kit.Binding{Name: "sandbox.evidence", Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: act((*Model).nextMark), Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	out = append(out, other,
-		kit.Binding{Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true},
-		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
+		kit.Binding{Name: "sandbox.compare", Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true},
+		kit.Binding{Name: "sandbox.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
 		page,
-		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued()},
-		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: act(prevPage), Disabled: none, Hidden: true},
+		kit.Binding{Name: "sandbox.code", Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued()},
+		kit.Binding{Name: "sandbox.previous-page", Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: act(prevPage), Disabled: none, Hidden: true},
 		mark,
-		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: act((*Model).toForm), Disabled: none, Hidden: true},
+		kit.Binding{Name: "sandbox.to-form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: act((*Model).toForm), Disabled: none, Hidden: true},
 	)
 	if !used[kit.StepKey(model.ActionWhatRefuses)] {
 		out = append(out, refuserBinding(cmp.Or(none, "the fetch on screen was not refused")))
@@ -229,26 +229,26 @@ func (m *Model) searchBindings() []kit.Binding {
 }
 
 func (m *Model) fileBindings() []kit.Binding {
-	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: act(editBody), Hidden: true}
+	edit := kit.Binding{Name: "sandbox.editor", Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: act(editBody), Hidden: true}
 	edit.Disabled = m.result.whyNotEdit()
 	if !m.deps.Bodies.HasEditor() {
 		edit.Disabled = "no editor is set; set $EDITOR"
 	}
-	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: act(undoForm), Hidden: true}
+	undo := kit.Binding{Name: "sandbox.undo", Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: act(undoForm), Hidden: true}
 	if len(m.form.before) == 0 {
 		undo.Disabled = "no step has filled the form"
 	}
 	return []kit.Binding{
-		{Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. U brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
-		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
-		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
+		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. U brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
+		{Name: "sandbox.save", Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
+		{Name: "sandbox.saved-requests", Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
 		m.valuesBinding(),
-		{Keys: []string{"B"}, Label: "batch", Command: "batch of this request", Help: "Send the request for each row of a file: it opens the form of a batch, which checks the rows first.", Group: "Request", Intent: kit.BatchTemplate{}, Hidden: true},
+		{Name: "sandbox.batch", Keys: []string{"B"}, Label: "batch", Command: "batch of this request", Help: "Send the request for each row of a file: it opens the form of a batch, which checks the rows first.", Group: "Request", Intent: kit.BatchTemplate{}, Hidden: true},
 		edit,
-		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: act(keepBody), Disabled: m.whyNotKeep(), Hidden: true},
-		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},
+		{Name: kit.StepName(model.ActionSaveSample), Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: act(keepBody), Disabled: m.whyNotKeep(), Hidden: true},
+		{Name: "sandbox.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},
 		undo,
-		{Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: act(restoreSaved), Hidden: true},
+		{Name: "sandbox.bring-back", Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: act(restoreSaved), Hidden: true},
 	}
 }
 
@@ -258,7 +258,7 @@ const refuserCommand = "what refuses? (split)"
 // refuserBinding is that step where there is nothing to find out, so that it can be found.
 func refuserBinding(why string) kit.Binding {
 	return kit.Binding{
-		Keys: []string{kit.StepKey(model.ActionWhatRefuses)}, Label: "what refuses?", Command: refuserCommand, Group: "Next steps", Hidden: true, Disabled: why,
+		Name: kit.StepName(model.ActionWhatRefuses), Keys: []string{kit.StepKey(model.ActionWhatRefuses)}, Label: "what refuses?", Command: refuserCommand, Group: "Next steps", Hidden: true, Disabled: why,
 		Help: "find out what refuses: the key's level, the zone or the site", // as the step says it
 	}
 }

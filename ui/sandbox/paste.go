@@ -124,7 +124,7 @@ func (m *Model) importPage(got fetch.Imported) kit.Overlay {
 			list("Not taken", th.Warn, got.Dropped)
 			return widget.Indent(out)
 		},
-		Closing: kit.Binding{Keys: []string{"enter", "esc", "q"}, Label: "close", Help: "Close the page; the form keeps what was pasted.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"enter", "esc", "q"}, Label: "close", Help: "Close the page; the form keeps what was pasted.", Intent: kit.Close{}},
 	}
 }
 

@@ -30,7 +30,7 @@ func (m *Model) clickResult(hit kit.Hit) tea.Cmd {
 	if steps < 0 || hit.Line < steps { // what an answer says is not a step
 		return nil
 	}
-	for _, b := range m.Bindings() {
+	for _, b := range m.deps.Theme.Bound(m.Bindings()) {
 		if _, step := b.Intent.(runStep); !step || b.Disabled != "" {
 			continue
 		}

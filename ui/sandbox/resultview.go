@@ -263,7 +263,7 @@ func (m *Model) stepLines(w int) []string {
 		key := kit.StepKey(s.Action)
 		if !used[key] && m.stepDisabled(s) == "" {
 			used[key] = true
-			words = append(words, th.KeyHint.Render("["+key+"]")+" "+m.stepLabel(s))
+			words = append(words, th.KeyHint.Render("["+th.Key(kit.StepName(s.Action))+"]")+" "+m.stepLabel(s))
 		}
 	}
 	var lines []string

@@ -76,7 +76,7 @@ func (p *formPane) settable() []ask.Question {
 // valuesBinding opens the values of the form's variables.
 func (m *Model) valuesBinding() kit.Binding {
 	b := kit.Binding{
-		Keys: []string{"V"}, Label: "values", Command: "values of this request…", Group: "Request", Intent: act((*Model).editValues), Hidden: true,
+		Name: "sandbox.values", Keys: []string{"V"}, Label: "values", Command: "values of this request…", Group: "Request", Intent: act((*Model).editValues), Hidden: true,
 		Help: "Give the variables {{name}} of the form other values, until the console ends.",
 	}
 	if len(m.form.settable()) == 0 {

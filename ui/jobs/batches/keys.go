@@ -61,23 +61,23 @@ func (p *Page) Bindings() []kit.Binding {
 		item = "no item is selected"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "Show how far the batch is, while it goes on.", Group: group, Intent: openIt{}, Disabled: none, Hidden: p.one.open},
-		{Keys: []string{"n"}, Label: "new", Command: "new batch", Help: "Fetch a page for each row of a file, by the Sandbox's request. Its rows are checked before anything is sent.", Group: group, Intent: begin{}, Disabled: p.session.Refused("fetch")},
-		{Keys: []string{"p"}, Label: "pause", Help: "Pause it: what is in flight comes to its end, and nothing more is sent.", Group: group, Intent: pause{}, Disabled: stop, Hidden: stop != ""},
-		{Keys: []string{"s"}, Label: "go on", Help: "Go on with it, beside other things, until it is over or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
-		{Keys: []string{"e"}, Label: "limits", Help: "Change how many fetches go at once, how many items begin in a second, and the cap.", Group: group, Intent: change{}, Disabled: busy},
-		{Keys: []string{"g"}, Label: "lost", Help: "Decide about items that may have been sent without an answer: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != "", Dangerous: true},
+		{Name: "batches.open", Keys: []string{"enter"}, Label: "open", Help: "Show how far the batch is, while it goes on.", Group: group, Intent: openIt{}, Disabled: none, Hidden: p.one.open},
+		{Name: "batches.new", Keys: []string{"n"}, Label: "new", Command: "new batch", Help: "Fetch a page for each row of a file, by the Sandbox's request. Its rows are checked before anything is sent.", Group: group, Intent: begin{}, Disabled: p.session.Refused("fetch")},
+		{Name: "batches.pause", Keys: []string{"p"}, Label: "pause", Help: "Pause it: what is in flight comes to its end, and nothing more is sent.", Group: group, Intent: pause{}, Disabled: stop, Hidden: stop != ""},
+		{Name: "batches.resume", Keys: []string{"s"}, Label: "go on", Help: "Go on with it, beside other things, until it is over or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
+		{Name: "batches.limits", Keys: []string{"e"}, Label: "limits", Help: "Change how many fetches go at once, how many items begin in a second, and the cap.", Group: group, Intent: change{}, Disabled: busy},
+		{Name: "batches.lost", Keys: []string{"g"}, Label: "lost", Help: "Decide about items that may have been sent without an answer: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != "", Dangerous: true},
 	}
 	if p.one.open {
-		out[0] = kit.Binding{Keys: []string{"enter"}, Label: "to Sandbox", Help: "Fill the Sandbox's form with the request of the item. Nothing is sent.", Group: group, Intent: openItem{}, Disabled: item, Hidden: item != ""}
+		out[0] = kit.Binding{Name: "batches.open-item", Keys: []string{"enter"}, Label: "to Sandbox", Help: "Fill the Sandbox's form with the request of the item. Nothing is sent.", Group: group, Intent: openItem{}, Disabled: item, Hidden: item != ""}
 		out = append(out,
-			kit.Binding{Keys: []string{"tab"}, Label: p.one.swapLabel(), Help: "Show the newest items in place of the worst hosts, or back.", Group: group, Intent: swap{}},
-			kit.Binding{Keys: []string{"f"}, Label: "failures", Help: "Show those items alone that are not ok, or all.", Group: group, Intent: failures{}, Hidden: !p.one.byItem})
+			kit.Binding{Name: "batches.items", Keys: []string{"tab"}, Label: p.one.swapLabel(), Help: "Show the newest items in place of the worst hosts, or back.", Group: group, Intent: swap{}},
+			kit.Binding{Name: "batches.failures", Keys: []string{"f"}, Label: "failures", Help: "Show those items alone that are not ok, or all.", Group: group, Intent: failures{}, Hidden: !p.one.byItem})
 	}
 	out = append(out,
-		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the folder of results and bodies, the identifier, or a command.", Group: group, Intent: copyIt{}, Disabled: none},
-		kit.Binding{Keys: []string{"r"}, Label: "reload", Help: "Read what is on disk again.", Group: group, Intent: reread{}, Hidden: true},
-		kit.Binding{Keys: []string{"esc", "b"}, Label: "back", Help: "Go back to the batches, and from there to the jobs.", Group: group, Intent: closePage{}},
+		kit.Binding{Name: "batches.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the folder of results and bodies, the identifier, or a command.", Group: group, Intent: copyIt{}, Disabled: none},
+		kit.Binding{Name: "batches.reload", Keys: []string{"r"}, Label: "reload", Help: "Read what is on disk again.", Group: group, Intent: reread{}, Hidden: true},
+		kit.Binding{Name: "batches.back", Keys: []string{"esc", "b"}, Label: "back", Help: "Go back to the batches, and from there to the jobs.", Group: group, Intent: closePage{}},
 	)
 	return append(out, widget.MotionBindings()...)
 }

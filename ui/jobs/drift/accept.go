@@ -60,7 +60,7 @@ func newTerms(th *kit.Theme, s jobs.DriftStanding) *terms {
 	t.Page = widget.Page{
 		Heading: "Accept " + text.Clean(s.Run.Name) + "?", Width: 76,
 		Lines:   func(w int) []string { return widget.Indent(t.lines(th, w-2)) },
-		Closing: kit.Binding{Keys: []string{"esc", "q"}, Label: "close", Help: "Change nothing.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "q"}, Label: "close", Help: "Change nothing.", Intent: kit.Close{}},
 	}
 	return t
 }
@@ -120,9 +120,9 @@ func (t *terms) Bindings() []kit.Binding {
 		runs = "it does not differ from earlier runs, so accepting it changes nothing"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.standing}, Disabled: runs},
-		{Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
-		{Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
+		{Name: "accept.run", Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.standing}, Disabled: runs},
+		{Name: "accept.edit", Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
+		{Name: "accept.open", Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
 	}
 	return append(out, t.Page.Bindings()...)
 }

@@ -52,19 +52,19 @@ func (p *Page) Bindings() []kit.Binding {
 	if undo == "" && s.Accepted.Seq == 0 {
 		undo = "nothing was accepted"
 	}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: "fields", Help: "Show the fields of the collector over its runs.", Group: group, Intent: openIt{}, Disabled: stored, Hidden: p.detail.open}
+	enter := kit.Binding{Name: "drift.fields", Keys: []string{"enter"}, Label: "fields", Help: "Show the fields of the collector over its runs.", Group: group, Intent: openIt{}, Disabled: stored, Hidden: p.detail.open}
 	job := none
 	if job == "" && s.Run.Ref == "" {
 		job = "it has no run"
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
-		{Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
-		{Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR, or begin one.", Group: group, Intent: contract{}, Disabled: busy},
-		{Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
-		{Keys: []string{"r"}, Label: "reload", Help: "Read what is stored again.", Group: group, Intent: reread{}, Hidden: true},
-		{Keys: []string{"esc", "D"}, Label: "back", Help: "Go back to the collectors, and from there to the jobs.", Group: group, Intent: closePage{}},
+		{Name: "drift.accept", Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
+		{Name: "drift.take-back", Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
+		{Name: "drift.contract", Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR, or begin one.", Group: group, Intent: contract{}, Disabled: busy},
+		{Name: "drift.open-run", Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
+		{Name: "drift.reload", Keys: []string{"r"}, Label: "reload", Help: "Read what is stored again.", Group: group, Intent: reread{}, Hidden: true},
+		{Name: "drift.back", Keys: []string{"esc", "D"}, Label: "back", Help: "Go back to the collectors, and from there to the jobs.", Group: group, Intent: closePage{}},
 	}
 	return append(out, widget.MotionBindings()...)
 }

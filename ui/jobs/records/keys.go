@@ -47,8 +47,8 @@ func (p *Page) Bindings() []kit.Binding {
 	const group = "Rows"
 	if p.line.kind != lineNone {
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "go", Help: "Take what is typed.", Group: group, Intent: takeLine{}, WhileTyping: true},
-			{Keys: []string{"esc"}, Label: "leave", Help: "Leave the line as it was.", Group: group, Intent: leaveLine{}, WhileTyping: true},
+			{Name: "records.take", Keys: []string{"enter"}, Label: "go", Help: "Take what is typed.", Group: group, Intent: takeLine{}, WhileTyping: true},
+			{Name: "records.leave", Keys: []string{"esc"}, Label: "leave", Help: "Leave the line as it was.", Group: group, Intent: leaveLine{}, WhileTyping: true},
 		}
 	}
 	none, unread := "", ""
@@ -83,7 +83,7 @@ func (p *Page) Bindings() []kit.Binding {
 	if noSearch == "" && p.line.search == "" {
 		noSearch = "/ searches first"
 	}
-	back := kit.Binding{Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is under way, the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
+	back := kit.Binding{Name: "records.back", Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is under way, the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
 	if p.busy() {
 		back.Label = "stop"
 	}
@@ -91,22 +91,22 @@ func (p *Page) Bindings() []kit.Binding {
 		return append([]kit.Binding{back}, append(p.tree.Bindings(), p.panes.Bindings(false)...)...)
 	}
 	out := []kit.Binding{
-		{Keys: []string{"f"}, Label: "filter", Help: "Show only the rows that match: words, field:part, field=value, field>5, has:field, -word; names with blanks, colons or slashes in quotes.", Group: group, Intent: openLine(lineFilter), Disabled: busy},
-		{Keys: []string{"|"}, Label: "jq", Help: "Show only the rows for which a jq expression gives anything but false and null.", Group: group, Intent: openLine(lineJQ), Disabled: busy},
-		{Keys: []string{"/"}, Label: "search", Help: "Go to the next row with a text, in any case.", Group: group, Intent: openLine(lineSearch), Disabled: none},
-		{Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: upwards, downwards, not at all. Numbers come before texts, what is missing or null last.", Group: group, Intent: sortColumn{}, Disabled: busy},
-		{Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
-		{Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: partial},
-		{Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or only the new rows.", Group: group, Intent: askCompare{}, Disabled: busy},
-		{Keys: []string{"i"}, Label: "columns", Help: "List the columns with what is in them, and go to one.", Group: group, Intent: askColumn{}, Disabled: none},
+		{Name: "records.filter", Keys: []string{"f"}, Label: "filter", Help: "Show only the rows that match: words, field:part, field=value, field>5, has:field, -word; names with blanks, colons or slashes in quotes.", Group: group, Intent: openLine(lineFilter), Disabled: busy},
+		{Name: "records.jq", Keys: []string{"|"}, Label: "jq", Help: "Show only the rows for which a jq expression gives anything but false and null.", Group: group, Intent: openLine(lineJQ), Disabled: busy},
+		{Name: "records.search", Keys: []string{"/"}, Label: "search", Help: "Go to the next row with a text, in any case.", Group: group, Intent: openLine(lineSearch), Disabled: none},
+		{Name: "records.sort", Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: upwards, downwards, not at all. Numbers come before texts, what is missing or null last.", Group: group, Intent: sortColumn{}, Disabled: busy},
+		{Name: "records.row", Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
+		{Name: "records.export", Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: partial},
+		{Name: "records.compare", Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or only the new rows.", Group: group, Intent: askCompare{}, Disabled: busy},
+		{Name: "records.columns", Keys: []string{"i"}, Label: "columns", Help: "List the columns with what is in them, and go to one.", Group: group, Intent: askColumn{}, Disabled: none},
 		back,
-		{Keys: []string{"right", "l"}, Label: "column right", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
-		{Keys: []string{"left", "h"}, Label: "column left", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
-		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: nextHit{}, Disabled: noSearch, Hidden: true},
-		{Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: nextHit{back: true}, Disabled: noSearch, Hidden: true},
-		{Keys: []string{"w"}, Label: "with column", Help: "Show only the rows that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
-		{Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, for example after it changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
+		{Name: "records.column-right", Keys: []string{"right", "l"}, Label: "column right", Help: "Go one column to the right.", Group: group, Intent: sideways(1), Disabled: none, Hidden: true},
+		{Name: "records.column-left", Keys: []string{"left", "h"}, Label: "column left", Help: "Go one column to the left.", Group: group, Intent: sideways(-1), Disabled: none, Hidden: true},
+		{Name: "records.next-hit", Keys: []string{"n"}, Label: "next hit", Help: "Go to the next row with the text.", Group: group, Intent: nextHit{}, Disabled: noSearch, Hidden: true},
+		{Name: "records.previous-hit", Keys: []string{"N"}, Label: "hit before", Help: "Go to the row before with the text.", Group: group, Intent: nextHit{back: true}, Disabled: noSearch, Hidden: true},
+		{Name: "records.with-column", Keys: []string{"w"}, Label: "with column", Help: "Show only the rows that have a value in the chosen column.", Group: group, Intent: hasColumn{}, Disabled: busy, Hidden: true},
+		{Name: "records.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy a cell, a column's name or the file's path.", Group: group, Intent: copyMenu{}, Disabled: none, Hidden: true},
+		{Name: "records.reopen", Keys: []string{"r"}, Label: "reopen", Help: "Open the result again, for example after it changed.", Group: group, Intent: reopen{}, Disabled: reopening, Hidden: true},
 	}
 	out = append(out, p.panes.Bindings(false)...)
 	return append(out, widget.MotionBindings()...)

@@ -59,7 +59,7 @@ func (p *Page) Bindings() []kit.Binding {
 	if more {
 		label = string(step.Kind.Word())
 	}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: Intent{act: goOn}, Disabled: either}
+	enter := kit.Binding{Name: "rotation.continue", Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: Intent{act: goOn}, Disabled: either}
 	_, enter.Dangerous = p.asks(ask.EndsValue)
 	switch {
 	case p.Stop != nil && p.Stop.Value:
@@ -68,12 +68,12 @@ func (p *Page) Bindings() []kit.Binding {
 		enter.Label = "look again"
 	}
 	if p.finished() {
-		enter = kit.Binding{Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.Plan.Value() + " since the rotation ended.", Group: group, Intent: Intent{act: lookForUses}, Disabled: busy}
+		enter = kit.Binding{Name: "rotation.uses", Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.Plan.Value() + " since the rotation ended.", Group: group, Intent: Intent{act: lookForUses}, Disabled: busy}
 		if p.uses.slot.Running() {
 			enter.Disabled = "it is being looked for"
 		}
 	}
-	leave := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: Intent{act: closePage}}
+	leave := kit.Binding{Name: "rotation.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: Intent{act: closePage}}
 	if p.Plan.Zone != "" {
 		leave.Help = "Go back to the list. R in Proxy comes back."
 	}
@@ -102,11 +102,11 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
-		{Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: Intent{act: copyValue}, Disabled: value, Hidden: value != ""},
-		{Keys: []string{"t"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: Intent{act: rehearse}, Disabled: rehearsing},
-		{Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: Intent{act: showReport}, Disabled: unwritten},
-		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},
+		{Name: "rotation.vouch", Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
+		{Name: "rotation.copy-value", Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: Intent{act: copyValue}, Disabled: value, Hidden: value != ""},
+		{Name: "rotation.rehearse", Keys: []string{"t"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: Intent{act: rehearse}, Disabled: rehearsing},
+		{Name: "rotation.report", Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: Intent{act: showReport}, Disabled: unwritten},
+		{Name: "rotation.give-up", Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},
 		leave,
 	}
 	return append(out, widget.MotionBindings()...)

@@ -176,8 +176,8 @@ func (b *View) Bindings() []kit.Binding {
 	const group = "Body"
 	if b.find.typing {
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "search", Help: "Search for what was typed.", Group: group, Intent: bodyFindGo, WhileTyping: true},
-			{Keys: []string{"esc"}, Label: "leave the search", Help: "Stop searching.", Group: group, Intent: bodyFindEnd, WhileTyping: true},
+			{Name: "body.find", Keys: []string{"enter"}, Label: "search", Help: "Search for what was typed.", Group: group, Intent: bodyFindGo, WhileTyping: true},
+			{Name: "body.leave-search", Keys: []string{"esc"}, Label: "leave the search", Help: "Stop searching.", Group: group, Intent: bodyFindEnd, WhileTyping: true},
 		}
 	}
 	empty, none := "", ""
@@ -188,15 +188,15 @@ func (b *View) Bindings() []kit.Binding {
 		none = "no search yet; / searches"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"/"}, Label: "search", Help: "Search the body (ignores case).", Group: group, Intent: bodySearch, Disabled: empty},
-		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
-		{Keys: []string{"N"}, Label: "previous hit", Help: "Go to the previous hit.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
-		{Keys: []string{"W"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap, Hidden: true},
-		{Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
-		{Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
+		{Name: "body.search", Keys: []string{"/"}, Label: "search", Help: "Search the body (ignores case).", Group: group, Intent: bodySearch, Disabled: empty},
+		{Name: "body.next-hit", Keys: []string{"n"}, Label: "next hit", Help: "Go to the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
+		{Name: "body.previous-hit", Keys: []string{"N"}, Label: "previous hit", Help: "Go to the previous hit.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
+		{Name: "body.wrap", Keys: []string{"W"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap, Hidden: true},
+		{Name: "body.left", Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
+		{Name: "body.right", Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
 	}
 	if b.find.query != "" {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "end the search", Help: "Remove the marks of the search.", Group: group, Intent: bodyFindEnd, Hidden: true})
+		out = append(out, kit.Binding{Name: "body.end-search", Keys: []string{"esc"}, Label: "end the search", Help: "Remove the marks of the search.", Group: group, Intent: bodyFindEnd, Hidden: true})
 	}
 	return append(out, widget.MotionBindings()...)
 }

@@ -147,24 +147,24 @@ func (f *filterLine) bindings() []kit.Binding {
 	const group = "Filter"
 	if f.typing {
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "keep", Help: "Stop typing and move in the result.", Group: group, Intent: filterKeep, WhileTyping: true},
-			{Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd, WhileTyping: true},
-			{Keys: []string{"up"}, Label: "older", Help: "Take the filter before from the history.", Group: group, Intent: filterOlder, WhileTyping: true},
-			{Keys: []string{"down"}, Label: "newer", Help: "Take the filter after it from the history.", Group: group, Intent: filterNewer, WhileTyping: true},
+			{Name: "body.keep-filter", Keys: []string{"enter"}, Label: "keep", Help: "Stop typing and move in the result.", Group: group, Intent: filterKeep, WhileTyping: true},
+			{Name: "body.end-filter", Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd, WhileTyping: true},
+			{Name: "body.older-filter", Keys: []string{"up"}, Label: "older", Help: "Take the filter before from the history.", Group: group, Intent: filterOlder, WhileTyping: true},
+			{Name: "body.newer-filter", Keys: []string{"down"}, Label: "newer", Help: "Take the filter after it from the history.", Group: group, Intent: filterNewer, WhileTyping: true},
 		}
 	}
 	if f.out.CapturingText() {
 		return f.out.Bindings()
 	}
 	out := []kit.Binding{
-		{Keys: []string{"|"}, Label: "edit the filter", Help: "Change the filter.", Group: group, Intent: filterEdit},
-		{Keys: []string{"Y"}, Label: "copy result", Help: "Copy the result of the filter.", Group: group, Intent: filterCopy},
+		{Name: "body.filter", Keys: []string{"|"}, Label: "edit the filter", Help: "Change the filter.", Group: group, Intent: filterEdit},
+		{Name: "body.copy-result", Keys: []string{"Y"}, Label: "copy result", Help: "Copy the result of the filter.", Group: group, Intent: filterCopy},
 	}
 	if f.res.Matches == 0 {
 		out[1].Disabled = "the filter has no result"
 	}
 	out = append(out, f.out.Bindings()...) // esc ends a search first
-	return append(out, kit.Binding{Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd})
+	return append(out, kit.Binding{Name: "body.end-filter", Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd})
 }
 
 func (f *filterLine) act(i filterIntent) tea.Cmd {

@@ -242,7 +242,7 @@ func (v *View) Bindings() []kit.Binding {
 	case v.at == Hex:
 		out = v.hex.Bindings()
 	}
-	b := kit.Binding{Keys: []string{"|"}, Label: "filter", Help: "Filter the body as you type: jq for JSON, a CSS selector for HTML.", Group: "Body", Intent: openFilter{}}
+	b := kit.Binding{Name: "body.filter", Keys: []string{"|"}, Label: "filter", Help: "Filter the body as you type: jq for JSON, a CSS selector for HTML.", Group: "Body", Intent: openFilter{}}
 	if v.filter.kind == "" || v.src.Reader == nil {
 		b.Disabled, b.Hidden = "filters read JSON (jq) and HTML (CSS)", true
 	} else {

@@ -35,7 +35,7 @@ type askForm struct {
 type askNo struct{}
 
 func (a askForm) Extra() []kit.Binding {
-	return []kit.Binding{{Keys: []string{"esc"}, Label: "no", Help: "Answer nothing.", Intent: askNo{}, WhileTyping: true}}
+	return []kit.Binding{{Name: "question.no", Keys: []string{"esc"}, Label: "no", Help: "Answer nothing.", Intent: askNo{}, WhileTyping: true}}
 }
 
 func (a askForm) Handle(msg tea.Msg) (tea.Cmd, bool) {

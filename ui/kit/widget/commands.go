@@ -82,8 +82,8 @@ func (c *Commands) CapturingText() bool { return true }
 // Bindings are the palette's keys.
 func (c *Commands) Bindings() []kit.Binding {
 	return []kit.Binding{
-		{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: commandPick{}, WhileTyping: true},
-		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
+		{Name: "list.pick", Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: commandPick{}, WhileTyping: true},
+		{Name: "list.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
 	}
 }
 

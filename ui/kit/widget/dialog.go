@@ -133,10 +133,10 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	if fd := d.Form.current(); fd != nil && fd.Kind == FieldArea && d.CapturingText() {
 		submit = submit[:1] // ctrl+j is the end of a line there, as some terminals send a paste
 	}
-	out := []kit.Binding{{Keys: submit, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
+	out := []kit.Binding{{Name: "dialog.submit", Keys: submit, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
 	extra, ownEsc := d.extra()
 	out = append(out, extra...)
-	esc := kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
+	esc := kit.Binding{Name: "dialog.close", Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
 	fields := d.Form.Bindings()
 	isEsc := func(b kit.Binding) bool { return b.Key() == "esc" }
 	if ownEsc {

@@ -40,13 +40,13 @@ func (f *Form) Bindings() []kit.Binding {
 	switch fd.Kind {
 	case FieldChoice, FieldToggle:
 		out = append(out,
-			kit.Binding{Keys: []string{"space", "right", "l"}, Label: "change", Help: "Choose the next value of the field.", Group: group, Intent: formNext},
-			kit.Binding{Keys: []string{"left", "h"}, Label: "change back", Help: "Choose the previous value.", Group: group, Intent: formPrev, Hidden: true},
-			kit.Binding{Keys: []string{"enter"}, Label: "go on", Help: "Go on to the next field.", Group: group, Intent: formDone, Hidden: true})
+			kit.Binding{Name: "form.change", Keys: []string{"space", "right", "l"}, Label: "change", Help: "Choose the next value of the field.", Group: group, Intent: formNext},
+			kit.Binding{Name: "form.change-back", Keys: []string{"left", "h"}, Label: "change back", Help: "Choose the previous value.", Group: group, Intent: formPrev, Hidden: true},
+			kit.Binding{Name: "form.go-on", Keys: []string{"enter"}, Label: "go on", Help: "Go on to the next field.", Group: group, Intent: formDone, Hidden: true})
 	case FieldPick:
-		out = append(out, kit.Binding{Keys: []string{"enter", "i", "space"}, Label: "pick", Help: "Choose from the list; typing filters it.", Group: group, Intent: formEdit})
+		out = append(out, kit.Binding{Name: "form.pick", Keys: []string{"enter", "i", "space"}, Label: "pick", Help: "Choose from the list; typing filters it.", Group: group, Intent: formEdit})
 	default:
-		out = append(out, kit.Binding{Keys: []string{"enter", "i"}, Label: "edit", Help: "Edit the field.", Group: group, Intent: formEdit})
+		out = append(out, kit.Binding{Name: "form.edit", Keys: []string{"enter", "i"}, Label: "edit", Help: "Edit the field.", Group: group, Intent: formEdit})
 	}
 	if !f.Dialog {
 		return append(out, fieldKeys([]string{"down", "j"}, []string{"up", "k"}, false)...)
@@ -60,8 +60,8 @@ func (f *Form) Bindings() []kit.Binding {
 func fieldKeys(down, up []string, typing bool) []kit.Binding {
 	const group = "Form"
 	return []kit.Binding{
-		{Keys: down, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: typing},
-		{Keys: up, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true, WhileTyping: typing},
+		{Name: "form.next-field", Keys: down, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: typing},
+		{Name: "form.previous-field", Keys: up, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true, WhileTyping: typing},
 	}
 }
 
@@ -71,10 +71,10 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	if fd.Kind != FieldPick {
 		done = "stop typing into " + model.Cut(fd.Label, 16) // the footer says where letters go
 	}
-	esc := kit.Binding{Keys: []string{"esc"}, Label: done, Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
+	esc := kit.Binding{Name: "form.end", Keys: []string{"esc"}, Label: done, Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
 	out := []kit.Binding{esc}
 	if fd.Kind != FieldArea {
-		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field; a text field is edited at once.", Group: group, Intent: formDone, WhileTyping: true}, esc}
+		out = []kit.Binding{{Name: "form.accept", Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field; a text field is edited at once.", Group: group, Intent: formDone, WhileTyping: true}, esc}
 	}
 	switch {
 	case fd.Kind == FieldText && len(fd.earlier.values) > 0:

@@ -86,7 +86,7 @@ func (fd *field) complete(msg tea.Msg) bool {
 // completes describes the keys that complete.
 func completes() kit.Binding {
 	return kit.Binding{
-		Keys: []string{"right", "end", "ctrl+e"}, Label: "complete", Help: "Take the earlier value that is shown after the cursor.",
+		Name: "form.complete", Keys: []string{"right", "end", "ctrl+e"}, Label: "complete", Help: "Take the earlier value that is shown after the cursor.",
 		Group: "Form", Hidden: true, WhileTyping: true,
 	}
 }
@@ -95,8 +95,8 @@ func completes() kit.Binding {
 func recalls() []kit.Binding {
 	const group = "Form"
 	return []kit.Binding{
-		{Keys: []string{"up"}, Label: "earlier", Help: "Recall an earlier value that contains what was typed.", Group: group, Intent: formOlder, WhileTyping: true},
-		{Keys: []string{"down"}, Label: "next field", Help: "Go back to a newer value, or to the next field.", Group: group, Intent: formNewer, Hidden: true, WhileTyping: true},
+		{Name: "form.earlier", Keys: []string{"up"}, Label: "earlier", Help: "Recall an earlier value that contains what was typed.", Group: group, Intent: formOlder, WhileTyping: true},
+		{Name: "form.newer", Keys: []string{"down"}, Label: "next field", Help: "Go back to a newer value, or to the next field.", Group: group, Intent: formNewer, Hidden: true, WhileTyping: true},
 		completes(),
 	}
 }

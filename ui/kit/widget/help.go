@@ -18,7 +18,7 @@ type HelpSection struct {
 func NewHelp(t *kit.Theme, sections []HelpSection) kit.Overlay {
 	return &Page{
 		Heading: "Keys", Width: 88, Lines: func(w int) []string { return helpLines(t, sections, w) },
-		Closing: kit.Binding{Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: kit.Close{}},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: kit.Close{}},
 	}
 }
 

@@ -50,7 +50,7 @@ func Hung(head string, ink kit.Ink, words string, w int) []string {
 // has nothing to show yet.
 func Offers(t *kit.Theme, bindings []kit.Binding, group string, w int) []string {
 	var out []string
-	for _, b := range bindings {
+	for _, b := range t.Bound(bindings) {
 		if b.Group == group && !b.Hidden && len(b.Keys) > 0 {
 			out = append(out, Hung(t.KeyHint.Render(text.Fit(KeyName(b.Key()), 7)), t.Muted, b.Help, w)...)
 		}

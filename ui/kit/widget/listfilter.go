@@ -121,15 +121,15 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	const group = "Filter"
 	if f.typing {
 		return []kit.Binding{
-			{Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
-			{Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: filterLeave{}, WhileTyping: true},
+			{Name: "filter.keep", Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
+			{Name: "filter.leave", Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: filterLeave{}, WhileTyping: true},
 		}
 	}
 	out := []kit.Binding{{
-		Keys: []string{"/"}, Label: "filter", Help: "Show only the " + rows + " that match: words, and " + strings.Join(terms, ", ") + ".", Group: group, Intent: filterOpen{}, Hidden: true,
+		Name: "filter.open", Keys: []string{"/"}, Label: "filter", Help: "Show only the " + rows + " that match: words, and " + strings.Join(terms, ", ") + ".", Group: group, Intent: filterOpen{}, Hidden: true,
 	}}
 	if f.text != "" && esc {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "show all", Help: "Show all " + rows + " again.", Group: group, Intent: filterClear{}})
+		out = append(out, kit.Binding{Name: "filter.show-all", Keys: []string{"esc"}, Label: "show all", Help: "Show all " + rows + " again.", Group: group, Intent: filterClear{}})
 	}
 	return out
 }

@@ -62,8 +62,8 @@ func (c *confirm) Update(msg tea.Msg) tea.Cmd {
 
 func (c *confirm) Bindings() []kit.Binding {
 	return []kit.Binding{
-		{Keys: []string{"y"}, Label: c.spec.Yes, Help: "Do it.", Intent: confirmYes{}, Dangerous: true},
-		{Keys: []string{"n", "esc", "enter"}, Label: "no", Help: "Do nothing.", Intent: kit.Close{}},
+		{Name: "question.yes", Keys: []string{"y"}, Label: c.spec.Yes, Help: "Do it.", Intent: confirmYes{}, Dangerous: true},
+		{Name: "question.no", Keys: []string{"n", "esc", "enter"}, Label: "no", Help: "Do nothing.", Intent: kit.Close{}},
 	}
 }
 
@@ -186,8 +186,8 @@ func (m *menu) Bindings() []kit.Binding {
 		}
 	}
 	out = append(out,
-		kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: menuPick{at: -1}},
-		kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}})
+		kit.Binding{Name: "menu.pick", Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: menuPick{at: -1}},
+		kit.Binding{Name: "menu.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}})
 	return append(out, MotionBindings()...)
 }
 

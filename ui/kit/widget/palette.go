@@ -94,11 +94,11 @@ func (f *Finder) Bindings() []kit.Binding {
 			digits = append(digits, kit.Binding{Keys: []string{o.Hint}, Label: o.label(), Intent: finderDigit{i}, WhileTyping: true, Hidden: true})
 		}
 	}
-	out := append(digits, kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: finderPick{}, WhileTyping: true})
+	out := append(digits, kit.Binding{Name: "list.pick", Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: finderPick{}, WhileTyping: true})
 	if f.Anew != nil {
-		out = append(out, kit.Binding{Keys: []string{"ctrl+r"}, Label: "ask again", Help: "Ask for the list again, however new it is.", Intent: finderAnew{}, WhileTyping: true})
+		out = append(out, kit.Binding{Name: "list.reload", Keys: []string{"ctrl+r"}, Label: "ask again", Help: "Ask for the list again, however new it is.", Intent: finderAnew{}, WhileTyping: true})
 	}
-	return append(out, kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true})
+	return append(out, kit.Binding{Name: "list.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true})
 }
 
 // Update filters and picks.

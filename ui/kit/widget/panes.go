@@ -28,9 +28,9 @@ const (
 func (p *Panes) Bindings(typing bool) []kit.Binding {
 	const group = "Panes"
 	return []kit.Binding{
-		{Keys: []string{"tab"}, Label: "pane", Help: "Go to the next pane.", Group: group, Intent: paneNext, WhileTyping: typing},
-		{Keys: []string{"shift+tab"}, Label: "previous pane", Help: "Go to the previous pane.", Group: group, Intent: panePrevious, WhileTyping: typing, Hidden: true},
-		{Keys: []string{"z"}, Label: "zoom", Help: "Give the focused pane the whole tab, or take it back.", Group: group, Intent: paneZoom, Hidden: true},
+		{Name: "panes.next", Keys: []string{"tab"}, Label: "pane", Help: "Go to the next pane.", Group: group, Intent: paneNext, WhileTyping: typing},
+		{Name: "panes.previous", Keys: []string{"shift+tab"}, Label: "previous pane", Help: "Go to the previous pane.", Group: group, Intent: panePrevious, WhileTyping: typing, Hidden: true},
+		{Name: "panes.zoom", Keys: []string{"z"}, Label: "zoom", Help: "Give the focused pane the whole tab, or take it back.", Group: group, Intent: paneZoom, Hidden: true},
 	}
 }
 

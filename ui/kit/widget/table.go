@@ -245,14 +245,14 @@ func Motion(key string, page, n int) (by int, ok bool) {
 // the help page.
 func MotionBindings() []kit.Binding {
 	return []kit.Binding{
-		{Keys: []string{"down", "j"}, Label: "down", Help: "Move one row down.", Group: "Move", Hidden: true},
-		{Keys: []string{"up", "k"}, Label: "up", Help: "Move one row up.", Group: "Move", Hidden: true},
-		{Keys: []string{"pgdown", "ctrl+f", "space"}, Label: "page down", Help: "Move one page down.", Group: "Move", Hidden: true},
-		{Keys: []string{"pgup", "ctrl+b"}, Label: "page up", Help: "Move one page up.", Group: "Move", Hidden: true},
-		{Keys: []string{"ctrl+d"}, Label: "half page down", Help: "Move half a page down.", Group: "Move", Hidden: true},
-		{Keys: []string{"ctrl+u"}, Label: "half page up", Help: "Move half a page up.", Group: "Move", Hidden: true},
-		{Keys: []string{"home", "g"}, Label: "first", Help: "Go to the first row.", Group: "Move", Hidden: true},
-		{Keys: []string{"end", "G"}, Label: "last", Help: "Go to the last row.", Group: "Move", Hidden: true},
+		{Name: "move.down", Keys: []string{"down", "j"}, Label: "down", Help: "Move one row down.", Group: "Move", Hidden: true},
+		{Name: "move.up", Keys: []string{"up", "k"}, Label: "up", Help: "Move one row up.", Group: "Move", Hidden: true},
+		{Name: "move.page-down", Keys: []string{"pgdown", "ctrl+f", "space"}, Label: "page down", Help: "Move one page down.", Group: "Move", Hidden: true},
+		{Name: "move.page-up", Keys: []string{"pgup", "ctrl+b"}, Label: "page up", Help: "Move one page up.", Group: "Move", Hidden: true},
+		{Name: "move.half-page-down", Keys: []string{"ctrl+d"}, Label: "half page down", Help: "Move half a page down.", Group: "Move", Hidden: true},
+		{Name: "move.half-page-up", Keys: []string{"ctrl+u"}, Label: "half page up", Help: "Move half a page up.", Group: "Move", Hidden: true},
+		{Name: "move.first", Keys: []string{"home", "g"}, Label: "first", Help: "Go to the first row.", Group: "Move", Hidden: true},
+		{Name: "move.last", Keys: []string{"end", "G"}, Label: "last", Help: "Go to the last row.", Group: "Move", Hidden: true},
 	}
 }
 

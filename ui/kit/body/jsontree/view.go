@@ -127,14 +127,14 @@ func (v *View) Bindings() []kit.Binding {
 		noPath = cmp.Or(v.path.unavailable, "the path is being read")
 	}
 	out := []kit.Binding{
-		{Keys: []string{"enter", "space"}, Label: "fold", Help: "Fold or unfold the value.", Group: group, Intent: toggle, Disabled: none},
-		{Keys: []string{"left", "h"}, Label: "fold or up", Help: "Fold the value, or go to the one around it.", Group: group, Intent: closeOrUp, Disabled: none, Hidden: true},
-		{Keys: []string{"right", "l"}, Label: "unfold or down", Help: "Unfold the value, or go to the first one in it.", Group: group, Intent: openOrDown, Disabled: none, Hidden: true},
-		{Keys: []string{"+", "="}, Label: "level", Help: "Unfold one level more everywhere.", Group: group, Intent: deeper, Disabled: none},
-		{Keys: []string{"-"}, Label: "level less", Help: "Fold the deepest level that is open.", Group: group, Intent: shallower, Disabled: none, Hidden: true},
-		{Keys: []string{"*"}, Label: "unfold all", Help: "Unfold everything.", Group: group, Intent: openAll, Disabled: none, Hidden: true},
-		{Keys: []string{"_"}, Label: "fold all", Help: "Fold everything.", Group: group, Intent: foldAll, Disabled: none, Hidden: true},
-		{Keys: []string{"Y"}, Label: "copy path", Help: "Copy the path of the value, as jq writes it.", Group: group, Intent: copyPath, Disabled: noPath},
+		{Name: "tree.fold", Keys: []string{"enter", "space"}, Label: "fold", Help: "Fold or unfold the value.", Group: group, Intent: toggle, Disabled: none},
+		{Name: "tree.left", Keys: []string{"left", "h"}, Label: "fold or up", Help: "Fold the value, or go to the one around it.", Group: group, Intent: closeOrUp, Disabled: none, Hidden: true},
+		{Name: "tree.right", Keys: []string{"right", "l"}, Label: "unfold or down", Help: "Unfold the value, or go to the first one in it.", Group: group, Intent: openOrDown, Disabled: none, Hidden: true},
+		{Name: "tree.unfold-level", Keys: []string{"+", "="}, Label: "level", Help: "Unfold one level more everywhere.", Group: group, Intent: deeper, Disabled: none},
+		{Name: "tree.fold-level", Keys: []string{"-"}, Label: "level less", Help: "Fold the deepest level that is open.", Group: group, Intent: shallower, Disabled: none, Hidden: true},
+		{Name: "tree.unfold-all", Keys: []string{"*"}, Label: "unfold all", Help: "Unfold everything.", Group: group, Intent: openAll, Disabled: none, Hidden: true},
+		{Name: "tree.fold-all", Keys: []string{"_"}, Label: "fold all", Help: "Fold everything.", Group: group, Intent: foldAll, Disabled: none, Hidden: true},
+		{Name: "tree.copy-path", Keys: []string{"Y"}, Label: "copy path", Help: "Copy the path of the value, as jq writes it.", Group: group, Intent: copyPath, Disabled: noPath},
 	}
 	for _, b := range widget.MotionBindings() {
 		if b.Key() == "pgdown" {

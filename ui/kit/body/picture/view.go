@@ -89,7 +89,7 @@ func (v *View) Bindings() []kit.Binding {
 		none = "the picture is being read"
 	}
 	return []kit.Binding{{
-		Keys: []string{"enter"}, Label: "in pixels", Group: "Picture", Intent: wholeView{}, Disabled: none,
+		Name: "picture.pixels", Keys: []string{"enter"}, Label: "in pixels", Group: "Picture", Intent: wholeView{}, Disabled: none,
 		Help: "Show the picture over the whole terminal, if it draws sixel or kitty graphics. Any key comes back.",
 	}}
 }

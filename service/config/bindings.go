@@ -1,0 +1,128 @@
+package config
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// actionsTable has a line for each action of the console: its name, its usual keys, "typing" if it
+// acts while text is typed, and the places whose actions are offered with it. The test that writes
+// docs/keys.md writes it.
+//
+//go:embed actions.tsv
+var actionsTable string
+
+// Bindings are the operator's own keys of actions, by the names of the actions.
+type Bindings map[string][]string
+
+// Keys returns the keys of an action: the operator's own, then the usual ones that are reserved.
+// Without own ones it returns the usual.
+func (b Bindings) Keys(name string, usual []string) []string {
+	own, ok := b[name]
+	if !ok {
+		return usual
+	}
+	return append(slices.Clone(own), slices.DeleteFunc(slices.Clone(usual), func(k string) bool { return !slices.Contains(reserved, k) })...)
+}
+
+// Key is the key of an action for a sentence that names it; "" if there is no such action.
+func (b Bindings) Key(name string) string {
+	if own := b[name]; len(own) > 0 {
+		return own[0]
+	}
+	_, rest, _ := strings.Cut("\n"+actionsTable, "\n"+name+"\t")
+	key, _, _ := strings.Cut(rest, "\t")
+	key, _, _ = strings.Cut(key, " ")
+	return key
+}
+
+// reserved are the keys that mean the same everywhere: they leave, move and edit text.
+var reserved = strings.Fields("ctrl+c ctrl+z esc enter tab shift+tab up down left right home end pgup pgdown backspace delete insert ctrl+a ctrl+e ctrl+h ctrl+k")
+
+// pressable is a key that every terminal reports. ctrl+i, ctrl+m and ctrl+[ are tab, enter and esc there.
+var pressable = regexp.MustCompile(`^([\pL\pN\pP\pS]|space|f([1-9]|1[0-2])|ctrl\+[a-gj-ln-z]|alt\+[a-zA-Z0-9])$`)
+
+// action is a line of the table.
+type action struct {
+	name         string
+	keys, places []string
+	typing       bool
+}
+
+func (a action) place() string { return a.name[:strings.IndexByte(a.name, '.')] }
+
+// bindings checks the [bindings] table.
+func bindings(entries map[string]any, doc textfile.Doc) (Bindings, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	var all []action
+	var names []string
+	for line := range strings.Lines(actionsTable) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		names = append(names, f[0])
+		all = append(all, action{f[0], strings.Fields(f[1]), strings.Fields(f[3]), f[2] != ""})
+	}
+	out := Bindings{}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, doc.Fault(textfile.At("bindings", name), fmt.Sprintf("no action is named %q: did you mean %q?", name, model.Nearest(name, names)), "a name that docs/keys.md shows, in quotes")
+		}
+		keys, msg, expected := all[i].rebound(entries[name])
+		if msg != "" {
+			return nil, doc.Fault(textfile.At("bindings", name), name+": "+msg, expected)
+		}
+		out[name] = keys
+	}
+	for _, a := range all {
+		for _, b := range all {
+			if a.name == b.name || out[a.name] == nil || !slices.Contains(a.places, b.place()) {
+				continue
+			}
+			for _, key := range out[a.name] {
+				if slices.Contains(out.Keys(b.name, b.keys), key) && (out[b.name] != nil || !slices.Contains(a.keys, key)) {
+					return nil, doc.Fault(textfile.At("bindings", a.name), fmt.Sprintf("%s and %s would both be at %s", a.name, b.name, key), "another key for one of them")
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// rebound reads an action's own keys: one, or a list.
+func (a action) rebound(value any) (keys []string, msg, expected string) {
+	if slices.Contains([]string{"move", "form", "question"}, a.place()) {
+		return nil, "its keys are the same for everybody", "no line"
+	}
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	for _, v := range list {
+		key, _ := v.(string)
+		if len(key) > 1 && key[0] == 'F' {
+			key = strings.ToLower(key)
+		}
+		switch {
+		case slices.Contains(reserved, key):
+			return nil, key + " means the same everywhere", "another key"
+		case !pressable.MatchString(key):
+			return nil, fmt.Sprintf("%#v cannot be pressed", v), `a key, or a list of keys, such as "d", "D", "space", "f6", "ctrl+g" or "alt+d"`
+		case a.typing && (key == "space" || len([]rune(key)) == 1):
+			return nil, key + " would be text: the action works while one types", "a key with ctrl or alt, or a function key"
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, "the list is empty", "a key, or no line for the usual one"
+	}
+	return keys, "", ""
+}
