@@ -351,6 +351,7 @@ func (a *App) activate(i int) tea.Cmd {
 		b.Blur()
 	}
 	a.active = i
+	a.toasts.read(a.tabs[i].ID)
 	return a.focus()
 }
 

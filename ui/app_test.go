@@ -402,8 +402,8 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
 	for want, tmux := range map[string]ui.TmuxCopy{
 		"copied code: 5 B to the X clipboard and tmux's paste buffer, and sent to the terminal's": {Verified: true, Passes: true, Known: true},
-		"copied code: 5 B to the X clipboard and tmux's paste buffer     ":                        {Verified: true, Known: true},
-		"copied code: 5 B to the X clipboard     ":                                                {Known: true},
+		"copied code: 5 B to the X clipboard and tmux's paste buffer\n":                           {Verified: true, Known: true},
+		"copied code: 5 B to the X clipboard\n":                                                   {Known: true},
 	} {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{

@@ -38,8 +38,14 @@ func (a *App) banner() string {
 		what = "is past its rotation"
 	}
 	line := fmt.Sprintf(" %s %s %s%s · %s", glyph, text.Clean(k.Name), what, clock, widget.Moment(next.At, now))
-	if i := slices.IndexFunc(a.tabs, func(t Tab) bool { return t.ID == kit.Keys }); i >= 0 && i != a.active {
-		line += fmt.Sprintf(" · %d shows it", i+1)
+	return ink.Render(text.Cut(line+a.leadsTo(kit.Keys), a.w-1))
+}
+
+// leadsTo names the key that leads to a tab; empty on that tab.
+func (a *App) leadsTo(view kit.ViewID) string {
+	i := slices.IndexFunc(a.tabs, func(t Tab) bool { return t.ID == view })
+	if i < 0 || i == a.active {
+		return ""
 	}
-	return ink.Render(text.Cut(line, a.w-1))
+	return fmt.Sprintf(" · %d shows it", i+1)
 }

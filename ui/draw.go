@@ -58,7 +58,7 @@ func (a *App) draw() string {
 	if a.tooSmall() {
 		return text.Cut(fmt.Sprintf("zonedeck needs %d×%d, this is %d×%d", kit.MinWidth, kit.MinHeight, a.w, a.h), a.w)
 	}
-	above, brief := a.messages()
+	above := a.messages()
 	if banner := a.banner(); banner != "" {
 		above = append([]string{banner}, above...)
 	}
@@ -67,7 +67,7 @@ func (a *App) draw() string {
 	for _, l := range a.stack {
 		body = a.drawOverlay(body, l.overlay, h)
 	}
-	return widget.Stack(a.titleLine(), body, widget.Block(strings.Join(above, "\n"), a.w, len(above)), a.statusLine(brief))
+	return widget.Stack(a.titleLine(), body, widget.Block(strings.Join(above, "\n"), a.w, len(above)), a.statusLine())
 }
 
 // drawOverlay draws an overlay over a body of h lines.
@@ -85,23 +85,17 @@ func (a *App) drawOverlay(body string, o kit.Overlay, h int) string {
 	return widget.Over(body, box, x, y)
 }
 
-// messages are the toasts on screen, which cover nothing of the body. The newest, if it
-// fits, stands in place of the key hints, unless it is an error, which stays until it is
-// dismissed. The others are lines above the status line, and the body is that much shorter.
-func (a *App) messages() (above []string, brief string) {
-	shown := a.toasts.visible()
-	for i := len(shown) - 1; i >= 0; i-- {
-		lines := a.toastLines(shown[i])
-		if i == len(shown)-1 && shown[i].Kind != kit.ToastError && len(lines) == 1 {
-			brief = lines[0]
-			continue
-		}
+// messages are the lines of the toasts on screen, above the status line. They cover nothing: the body is
+// that much shorter.
+func (a *App) messages() (above []string) {
+	for _, t := range slices.Backward(a.toasts.visible()) {
+		lines := a.toastLines(t)
 		if len(above)+len(lines) > bodyHeight(a.h)/3 {
 			break
 		}
 		above = append(lines, above...)
 	}
-	return above, brief
+	return above
 }
 
 // toastLines wraps a toast to at most three lines. The key that dismisses an error
@@ -109,7 +103,7 @@ func (a *App) messages() (above []string, brief string) {
 func (a *App) toastLines(t toast) []string {
 	const hint = "ctrl+x dismisses"
 	w := a.w - 4
-	lines := text.Wrap(text.Clean(t.Text), w)
+	lines := text.Wrap(text.Clean(t.Text)+a.leadsTo(t.In), w)
 	if len(lines) > 3 {
 		lines = append(lines[:2:2], text.Cut(lines[2]+" "+lines[3], w-1)+"…")
 	}
@@ -283,9 +277,8 @@ func (a *App) keyWords() []string {
 	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(short) + " " + ink.Render(glyph), ink.Render(glyph)}
 }
 
-// statusLine has the key hints, or a message, on the left and the work in flight on the
-// right, if there is room for both.
-func (a *App) statusLine(message string) string {
+// statusLine has the key hints on the left and the work in flight on the right.
+func (a *App) statusLine() string {
 	t := a.theme
 	right := ""
 	if a.w >= roomy && a.deps.Spending != nil {
@@ -311,12 +304,6 @@ func (a *App) statusLine(message string) string {
 		right = t.Warn.Render("mouse off · ") + right
 	}
 	right += " "
-	if message != "" {
-		if text.Width(message)+text.Width(right) > a.w {
-			right = ""
-		}
-		return text.Edge(message, right, a.w)
-	}
 	return text.Edge(a.hintText(a.w-text.Width(right)-1), right, a.w)
 }
 

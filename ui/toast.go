@@ -63,6 +63,11 @@ func (t *toasts) drop(id int) {
 	t.list = slices.DeleteFunc(t.list, func(old toast) bool { return old.id == id })
 }
 
+// read drops the errors about things of a tab that was opened.
+func (t *toasts) read(in kit.ViewID) {
+	t.list = slices.DeleteFunc(t.list, func(k toast) bool { return k.Kind == kit.ToastError && k.In == in })
+}
+
 func (t *toasts) dismissable() bool { return len(t.list) > 0 }
 
 // dismiss removes the newest toast.

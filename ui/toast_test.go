@@ -50,8 +50,8 @@ func TestAMessageCoversNothing(t *testing.T) {
 		lines  int // left for the view
 	}{
 		"none":                    {nil, 22},
-		"a short one":             {[]kit.Toast{{Kind: kit.ToastWarn, Text: "careful"}}, 22},
-		"two short ones":          {[]kit.Toast{{Kind: kit.ToastWarn, Text: "careful"}, {Text: "it is done"}}, 21},
+		"a short one":             {[]kit.Toast{{Kind: kit.ToastWarn, Text: "careful"}}, 21},
+		"two short ones":          {[]kit.Toast{{Kind: kit.ToastWarn, Text: "careful"}, {Text: "it is done"}}, 20},
 		"a long one":              {[]kit.Toast{{Text: long}}, 20},
 		"an error":                {[]kit.Toast{{Kind: kit.ToastError, Text: "broken"}}, 21},
 		"more errors than fit":    {[]kit.Toast{{Kind: kit.ToastError, Text: "one   " + long}, {Kind: kit.ToastError, Text: "two   " + long}, {Kind: kit.ToastError, Text: "three " + long}}, 16},
@@ -63,7 +63,7 @@ func TestAMessageCoversNothing(t *testing.T) {
 				for _, toast := range c.toasts {
 					s.AllowError(toast.Text[:6])
 					s.Send(toast)
-					s.Expect(toast.Text[:6])
+					s.Expect(toast.Text[:6], "? help", "0 running")
 				}
 				for i := range c.lines {
 					s.Expect(fmt.Sprintf("line %d of %d\n", i+1, c.lines))
@@ -71,6 +71,24 @@ func TestAMessageCoversNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnErrorNamesTheTabOfItsThingAndIsReadThere(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		s := startAt(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{
+			{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}, {ID: kit.Jobs, View: &fakeView{title: "Jobs"}}, {ID: kit.Keys, View: &fakeView{title: "Keys"}},
+		}}), 80, 24)
+		s.AllowError("job-1")
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "job-1 failed", In: kit.Jobs})
+		s.Expect("job-1 failed · 2 shows it")
+		s.Press("3")
+		s.Expect("job-1 failed · 2 shows it")
+		s.Press("2")
+		s.ExpectNot("job-1 failed")
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "job-1 failed again", In: kit.Jobs})
+		s.Expect("job-1 failed again  ")
+		s.ExpectNot("shows it")
+	})
 }
 
 func TestALongErrorStillSaysHowToDismissIt(t *testing.T) {

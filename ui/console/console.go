@@ -258,7 +258,7 @@ func (c *Console) tellNotices() tea.Cmd {
 		if open == 0 {
 			return nil
 		}
-		return kit.Toast{Kind: kit.ToastError, Text: text.Counted(open, "job") + " may have started when an earlier zonedeck was ended: look in Jobs before you launch the same inputs again"}
+		return kit.Toast{Kind: kit.ToastError, In: kit.Jobs, Text: text.Counted(open, "job") + " may have started when an earlier zonedeck ended: look for it before you launch the same inputs again"}
 	})...)
 }
 

@@ -138,7 +138,7 @@ func (w *following) announce(j model.Job) tea.Cmd {
 	case j.State == model.JobReady:
 		return kit.Info(w.naming(j) + " is ready" + w.keysHint(j, ": d downloads, p shows its first records"))
 	case j.State == model.JobFailed:
-		return kit.Fail(w.naming(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
+		return kit.FailIn(kit.Jobs, w.naming(j)+" failed: "+cmp.Or(j.Detail, "the service gave no reason"))
 	case j.State == model.JobExpired:
 		return kit.Warn(w.naming(j) + " has expired: " + j.Detail)
 	default:

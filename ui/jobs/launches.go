@@ -194,9 +194,9 @@ func (n *launches) ended(dataset string, out service.Launched, err error) tea.Cm
 	cmds := []tea.Cmd{n.closeForm(), n.m.follow.begin()}
 	switch job.State {
 	case model.JobMayHave:
-		cmds = append(cmds, kit.Fail("job on "+datasetWords(job.Dataset)+" may have started; it is not sent again: look for it before you launch it again"))
+		cmds = append(cmds, kit.FailIn(kit.Jobs, "job on "+datasetWords(job.Dataset)+" may have started, so it is not sent again: s looks for it in the service's list"))
 	case model.JobRefused, model.JobNotSent:
-		cmds = append(cmds, kit.Fail("job on "+datasetWords(job.Dataset)+": "+job.State.Label()+": "+job.Detail))
+		cmds = append(cmds, kit.FailIn(kit.Jobs, "job on "+datasetWords(job.Dataset)+": "+job.State.Label()+": "+job.Detail))
 	default:
 		cmds = append(cmds, kit.Info("launched "+job.ID))
 	}

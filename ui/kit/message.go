@@ -125,6 +125,8 @@ type Toast struct {
 	// About names a state that the text describes: a later toast about it takes this one's
 	// place, and one without a text takes it away.
 	About string
+	// In is the tab where the thing can be seen: the message names its key, and is read once it is open.
+	In ViewID
 }
 
 // Refusal says why a key cannot act now. One without a reason takes away what was said of that key before.
@@ -153,6 +155,11 @@ func Warn(text string) tea.Cmd { return Send(Toast{Kind: ToastWarn, Text: text})
 // Fail shows text until the operator dismisses it. It should say what happened,
 // to what, and what to do.
 func Fail(text string) tea.Cmd { return Send(Toast{Kind: ToastError, Text: text}) }
+
+// FailIn is Fail about a thing of a tab.
+func FailIn(view ViewID, text string) tea.Cmd {
+	return Send(Toast{Kind: ToastError, Text: text, In: view})
+}
 
 // Open asks the root to put an overlay on top.
 type Open struct{ Overlay Overlay }
