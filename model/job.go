@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -49,6 +50,12 @@ func (s JobState) Label() string {
 	default:
 		return string(s)
 	}
+}
+
+// CompareJobs orders a list of jobs: those that may have started need a person and come first, and of others the newest.
+func CompareJobs(a, b Job) int {
+	waits := map[JobState]int{JobMayHave: -1}
+	return cmp.Or(waits[a.State]-waits[b.State], b.Created.Compare(a.Created))
 }
 
 // Predicate is the state as what a sentence says of the job: "the job has failed".

@@ -23,7 +23,7 @@ import (
 // jobList is the list of jobs and the state of its loading.
 type jobList struct {
 	m      *Model
-	jobs   []model.Job // newest first, at most maxListed
+	jobs   []model.Job // see model.CompareJobs; at most maxListed
 	total  int         // jobs in the ledger when they were read
 	page   widget.ListPage[model.Job]
 	loaded bool
@@ -229,9 +229,9 @@ func (l *jobList) add(j model.Job) {
 	}
 }
 
-// fill sorts the jobs, newest first, and passes them to the table.
+// fill sorts the jobs and passes them to the table.
 func (l *jobList) fill() {
-	slices.SortStableFunc(l.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(l.jobs, model.CompareJobs)
 	l.jobs = l.jobs[:min(len(l.jobs), maxListed)]
 	l.files = slices.ContainsFunc(l.jobs, func(j model.Job) bool { return j.File != "" })
 	state := 0

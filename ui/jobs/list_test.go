@@ -63,6 +63,20 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 	})
 }
 
+func TestTheListOpensOnTheJobThatNeedsAPerson(t *testing.T) {
+	jobs := []model.Job{readyJob(), readyJob(), readyJob()}
+	for i := range jobs {
+		jobs[i].ID, jobs[i].Created = "job-"+string(rune('0'+i)), time.Now().Add(-time.Duration(i)*time.Hour)
+	}
+	jobs[1].State = model.JobMayHave
+	flow(t, &fakeJobs{jobs: jobs}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("›! may have started job-1")
+		if screen := s.Screen(); strings.Index(screen, "job-0") < strings.Index(screen, "job-1") || strings.Index(screen, "job-2") < strings.Index(screen, "job-0") {
+			t.Errorf("the jobs stand in another order:\n%s", screen)
+		}
+	})
+}
+
 // What is known of a job stands beside the list: what came of it, what it cost, and whether it is asked for.
 func TestHowAJobStands(t *testing.T) {
 	rows := func(r model.JobRows) func(*model.Job) {

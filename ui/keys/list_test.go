@@ -20,6 +20,29 @@ func cursorRow(s *uitest.Screen) string {
 	return ""
 }
 
+// Keys of the inventory and of the profile come one after the other, whichever is read first.
+func TestTheListOpensOnTheWorstKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		early := demoSession()
+		early.ProfileKeys, early.Ready = nil, false
+		s := newRig(t, ownKey()).start(t, early, 80, 24)
+		if row := cursorRow(s); !strings.Contains(row, "prod") {
+			t.Fatalf("the cursor is on %q", row)
+		}
+		s.Send(kit.SessionChanged{Session: demoSession()})
+		if row := cursorRow(s); !strings.Contains(row, "✗ expired     gone") {
+			t.Errorf("the cursor is on %q", row)
+		}
+		s.Press("j") // to that of the inventory
+		row := cursorRow(s)
+		s.Send(kit.SessionChanged{Session: early})
+		s.Send(kit.SessionChanged{Session: demoSession()})
+		if got := cursorRow(s); got != row {
+			t.Errorf("a cursor that was moved is on %q, want %q", got, row)
+		}
+	})
+}
+
 func TestTheFilterHidesRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownKey())

@@ -43,6 +43,7 @@ type Table struct {
 	cursor int
 	top    int
 	page   int    // rows drawn last, for paging keys
+	moved  bool   // the cursor was, so that it stays on its row
 	on     string // key of the cursor's row
 	drawn  []int  // widths of the columns drawn last
 	needs  []int  // the widest cell drawn in each column since SetRows
@@ -125,8 +126,16 @@ func (t *Table) CursorKey() (string, bool) {
 
 // SetCursor moves the cursor to row i.
 func (t *Table) SetCursor(i int) {
-	t.cursor = i
+	t.cursor, t.moved = i, true
 	t.clamp()
+}
+
+// KeepFirst puts the cursor on the first row until somebody moves it: of a list whose first row is the worst.
+func (t *Table) KeepFirst() {
+	if !t.moved {
+		t.cursor = 0
+		t.clamp()
+	}
 }
 
 // Move moves the cursor by rows.
