@@ -40,8 +40,13 @@ type Search interface {
 	Entries(ctx context.Context, f model.HistoryFilter) ([]model.HistoryEntry, error)
 }
 
-// Spending is what the fetches of this session cost by the rates of their zones. It must not block.
-type Spending interface{ Spent() model.Spend }
+// Spending is what is spent.
+type Spending interface {
+	// Spent is what the fetches of this session cost by the rates of their zones. It must not block.
+	Spent() model.Spend
+	// Balance is the overlay that asks the account for its balance.
+	Balance() kit.Overlay
+}
 
 // Deps are the parts the root is built from.
 type Deps struct {
@@ -252,6 +257,8 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.open(a.profilePage()), true
 	case kit.Quit:
 		return a.quit(), true
+	case showBalance:
+		return a.open(a.deps.Spending.Balance()), true
 	case switchProfile:
 		return a.deps.Switch(), true
 	case quitNow:

@@ -18,6 +18,8 @@ type spending struct{ model.Spend }
 
 func (s *spending) Spent() model.Spend { return s.Spend }
 
+func (s *spending) Balance() kit.Overlay { return nil }
+
 func TestTheStatusLineSaysWhatTheSessionCosts(t *testing.T) {
 	spent := &spending{}
 	zones := []model.Zone{{Name: "z"}}

@@ -52,6 +52,7 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Name: "console.copied-text", Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
 		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
 		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
+		kit.Binding{Name: "console.balance", Keys: []string{"A"}, Label: "balance", Command: "balance, spend", Help: "Show the balance of the account, and what it spent on each day of this month.", Intent: showBalance{}, Disabled: a.whyNoBalance(), Hidden: true},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
 		kit.Binding{Name: "console.quit", Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
 		kit.Binding{Name: "console.interrupt", Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
@@ -60,6 +61,17 @@ func (a *App) Bindings() []kit.Binding {
 
 // switchProfile opens the choice of another profile.
 type switchProfile struct{}
+
+// showBalance opens the balance of the account.
+type showBalance struct{}
+
+// whyNoBalance returns the reason why the account cannot be asked for its balance, or "".
+func (a *App) whyNoBalance() string {
+	if a.deps.Spending == nil {
+		return "there is no account"
+	}
+	return a.session.NotReady()
+}
 
 // whyNoSwitch returns the reason why no profile can be chosen, or "".
 func (a *App) whyNoSwitch() string {

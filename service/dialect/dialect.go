@@ -109,7 +109,7 @@ func known() []Dialect {
 			placePage:  "https://geo.brdtest.com/mygeo.json",
 			passwords:  passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:      "/zone/cost",
-			overview:   overviewPaths{balance: "/customer/balance", datasets: "/datasets/list", scrapers: true},
+			overview:   overviewPaths{balance: "/customer/balance", spend: "/costs/export/json", datasets: "/datasets/list", scrapers: true},
 			use:        brightDataUse,
 			accounts:   []string{model.OlderAccount},
 			account:    brightDataAccount,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,8 +18,8 @@ import (
 // overviewPaths are where an account shows its money, its data sets and its jobs. The zero
 // value is what the contract shows: nothing.
 type overviewPaths struct {
-	balance, datasets string
-	scrapers          bool // data sets are listed with their inputs beside the jobs' paths
+	balance, spend, datasets string
+	scrapers                 bool // data sets are listed with their inputs beside the jobs' paths
 }
 
 // ShowsBalance reports whether the dialect knows where an account shows its balance.
@@ -51,6 +52,37 @@ func (d Dialect) ReadBalance(body []byte) (model.Balance, error) {
 		out.Pending = a.Published
 	}
 	return out, nil
+}
+
+// Spend is the call that shows what an account spent on each day, from one to the day before another;
+// the path is empty where that is not known. The answer is for ReadSpend.
+func (d Dialect) Spend(from, to time.Time) (path string, body []byte) {
+	body, _ = json.Marshal(map[string]string{"dimension": "zones", "from": from.Format(time.DateOnly), "to": to.Format(time.DateOnly)}) // texts always encode
+	return d.overview.spend, body
+}
+
+// ReadSpend reads an answer to Spend: dollars by day, of all zones. Its sums of all days
+// are left out.
+func (d Dialect) ReadSpend(body []byte) (days map[time.Time]float64, err error) {
+	var a map[string]map[string]float64
+	if err := json.Unmarshal(body, &a); err != nil || a == nil {
+		return nil, errors.New("the answer does not show what was spent by day")
+	}
+	days = map[time.Time]float64{}
+	delete(a, "total")
+	for name, zones := range a {
+		day, err := time.Parse(time.DateOnly, name)
+		if err != nil {
+			return nil, errors.New("the answer names a day that is none")
+		}
+		for _, dollars := range zones {
+			if !(dollars >= 0 && dollars < math.MaxInt64) {
+				return nil, errors.New("a figure of the answer cannot be")
+			}
+			days[day] += dollars
+		}
+	}
+	return days, nil
 }
 
 // Datasets is where data sets are listed. The answer is for ReadDatasets.

@@ -92,10 +92,7 @@ func (cfg Config) GetAccount(ctx context.Context, keyName string) (Account, erro
 		return out, a.malformed(doing, err)
 	}
 	out.ID, out.Active, out.Word = status.ID, status.Active, a.mask.Text(status.Word)
-	if body, err = a.get(ctx, "the balance", a.d.Balance(), nil); err == nil {
-		out.Balance, err = a.d.ReadBalance(body)
-	}
-	if out.BalanceProblem, err = a.problem(ctx, err); err != nil {
+	if out.Balance, out.BalanceProblem, err = a.balance(ctx); err != nil {
 		return out, err
 	}
 	err = a.read(ctx, "the networks", a.d.Networks(), nil, func(body []byte) (err error) {
@@ -108,6 +105,52 @@ func (cfg Config) GetAccount(ctx context.Context, keyName string) (Account, erro
 	out.Zones, err = cfg.MeasureRates(ctx, keyName)
 	out.ZonesProblem, err = a.problem(ctx, err)
 	return out, err
+}
+
+// GetMoney asks for the balance, and for what the account spent on each day of this month, by the key that
+// rates.KeyFor takes of keys. Nothing is asked by a key whose level has no access to billing.
+func (cfg Config) GetMoney(ctx context.Context, keys []model.Key) (out model.Money, err error) {
+	defer cfg.Wire.Begin()()
+	p, err := cfg.Source.Profile(ctx)
+	if err != nil {
+		return out, err
+	}
+	own, _ := cfg.Source.Key(p.Key)
+	k := rates.KeyFor(own, keys)
+	if err := rates.RefuseKey(k); err != nil {
+		return out, err
+	}
+	a, err := begin(ctx, cfg, k.Name)
+	if err != nil {
+		return out, err
+	}
+	out.Key = a.key.Name
+	if out.Balance, out.BalanceProblem, err = a.balance(ctx); err != nil {
+		return out, err
+	}
+	now := cfg.Now().UTC()
+	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	path, question := a.d.Spend(month, month.AddDate(0, 0, now.Day()))
+	body, err := a.ask(ctx, "what was spent", exchange.Call{Method: http.MethodPost, Path: path, Body: question})
+	var spent map[time.Time]float64
+	if err == nil {
+		spent, err = a.d.ReadSpend(body)
+	}
+	for day := month; err == nil && !day.After(now); day = day.AddDate(0, 0, 1) {
+		out.Days, out.Spent = append(out.Days, model.DaySpend{Day: day, Dollars: spent[day]}), out.Spent+spent[day]
+	}
+	out.SpentProblem, err = a.problem(ctx, err)
+	return out, err
+}
+
+// balance asks for the balance; err is that ctx ended.
+func (a *asker) balance(ctx context.Context) (out model.Balance, problem string, err error) {
+	body, err := a.get(ctx, "the balance", a.d.Balance(), nil)
+	if err == nil {
+		out, err = a.d.ReadBalance(body)
+	}
+	problem, err = a.problem(ctx, err)
+	return out, problem, err
 }
 
 // problem is an error as a problem of one part; err is that ctx ended.
@@ -221,14 +264,18 @@ const (
 	answerBytes = 8 << 20
 )
 
-// get asks once, and gives the body of a 200. Other errors than an *exchange.CallError are those of
-// access, and ctx's.
+// get asks by GET; see ask.
 func (a *asker) get(ctx context.Context, doing, path string, query url.Values) ([]byte, error) {
+	return a.ask(ctx, doing, exchange.Call{Method: http.MethodGet, Path: path, Query: query})
+}
+
+// ask asks once, and gives the body of a 200. Other errors than an *exchange.CallError are those of
+// access, and ctx's.
+func (a *asker) ask(ctx context.Context, doing string, call exchange.Call) ([]byte, error) {
 	inner, cancel := context.WithTimeoutCause(ctx, callTimeout, exchange.ErrTimeout)
 	defer cancel()
-	resp, _, err := a.cfg.Wire.API(inner, exchange.Call{
-		Profile: a.p, KeyName: a.key.Name, Key: a.secret, Method: http.MethodGet, Path: path, Query: query,
-	})
+	call.Profile, call.KeyName, call.Key = a.p, a.key.Name, a.secret
+	resp, _, err := a.cfg.Wire.API(inner, call)
 	if err != nil {
 		return nil, a.broken(ctx, doing, err)
 	}

@@ -52,6 +52,51 @@ func TestTheEmulatorsAccountIsShown(t *testing.T) {
 	}
 }
 
+func TestTheMoneyOfThisMonthIsShownByDay(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	cfg := configOf(demo.Profile, &demo)
+	m, err := cfg.GetMoney(t.Context(), []model.Key{{Name: "finance-review", Level: model.LevelFinance}})
+	now := time.Now().UTC()
+	if err != nil || m.BalanceProblem+m.SpentProblem != "" || m.Balance.Dollars != 100 || len(m.Days) < now.Day()-1 || m.Days[0].Day.Day() != 1 || m.Spent != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m, err := cfg.GetMoney(t.Context(), nil); !errors.Is(err, model.ErrRequest) || !strings.Contains(err.Error(), "batch-user is USER") || m.Days != nil {
+		t.Errorf("by USER: %+v, %v", m, err)
+	}
+}
+
+func TestMoneyIsAsTheServiceSaysIt(t *testing.T) {
+	spent := `{"2026-11-02":{"a":1.5,"b":0.25},"2026-11-04":{"a":1},"total":{"a":2.5,"b":0.25}}`
+	var asked []string
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+string(body))
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = io.WriteString(w, spent)
+	})
+	p.Dialect = dialect.Embedded().Name()
+	cfg := configOf(p, nil)
+	cfg.Source = servicetest.Source{Base: cfg.Source, KeyBy: func(string) (model.Key, bool) {
+		return model.Key{Name: "books", Level: model.LevelFinance, Secret: "env:KEY"}, true
+	}}
+	cfg.Now = func() time.Time { return time.Date(2026, 11, 4, 23, 0, 0, 0, time.UTC) }
+	m, err := cfg.GetMoney(t.Context(), nil)
+	if err != nil || !strings.Contains(m.BalanceProblem, "403") || len(m.Days) != 4 || m.Days[1].Dollars != 1.75 || m.Days[3].Dollars != 1 || m.Days[0].Dollars != 0 || m.Spent != 2.75 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if want := `POST /costs/export/json {"dimension":"zones","from":"2026-11-01","to":"2026-11-05"}`; len(asked) != 2 || asked[1] != want {
+		t.Errorf("%q, want %q", asked, want)
+	}
+	for _, spent = range []string{`[]`, `null`, `{"soon":{"a":1}}`, `{"2026-11-02":{"a":-1}}`, `{"2026-11-02":{"a":"1"}}`} {
+		if m, err := cfg.GetMoney(t.Context(), nil); err != nil || m.SpentProblem == "" || m.Days != nil || m.Spent != 0 {
+			t.Errorf("%s: %+v, %v", spent, m, err)
+		}
+	}
+}
+
 func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 	answer := func(http.ResponseWriter, *http.Request) {}
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })

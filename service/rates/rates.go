@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -41,10 +42,26 @@ func Refusal(p model.Profile, k model.Key) error {
 		return model.BadField("profile", "profile %s has no base_url, and costs are asked for by the API", p.Name)
 	case len(p.Zones) == 0:
 		return model.BadField("profile", "profile %s names no zones", p.Name)
-	case k.Name != "" && k.Level.Permission(model.CapBilling) == model.PermNo:
+	}
+	return RefuseKey(k)
+}
+
+// RefuseKey says why a key cannot ask for money, or is nil.
+func RefuseKey(k model.Key) error {
+	if k.Name != "" && k.Level.Permission(model.CapBilling) == model.PermNo {
 		return model.BadField("key", "%s is %s, which has no access to billing: FINANCE or ADMIN has it (contract 5.3)", k.Name, k.Level)
 	}
 	return nil
+}
+
+// KeyFor is the key that money is asked for by: the profile's or, where its level has no access to billing, the
+// first FINANCE key. An ADMIN key is chosen by the operator, never for them.
+func KeyFor(own model.Key, keys []model.Key) model.Key {
+	finance := slices.IndexFunc(keys, func(k model.Key) bool { return k.Level == model.LevelFinance })
+	if RefuseKey(own) == nil || finance < 0 {
+		return own
+	}
+	return keys[finance]
 }
 
 // Measure asks for the cost of every zone of the profile in use, one call for each whose product

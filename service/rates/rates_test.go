@@ -103,3 +103,21 @@ func TestWhatCannotBeAskedForIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		t.Errorf("without its value: %v", err)
 	}
 }
+
+func TestMoneyIsAskedForByAKeyThatMaySeeIt(t *testing.T) {
+	user, boss, books := model.Key{Name: "daily", Level: model.LevelUser}, model.Key{Name: "boss", Level: model.LevelAdmin}, model.Key{Name: "books", Level: model.LevelFinance}
+	for name, c := range map[string]struct {
+		own  model.Key
+		keys []model.Key
+		want string
+	}{
+		"the profile's may":          {boss, []model.Key{books, boss}, "boss"},
+		"its level is not known":     {model.Key{Name: "new"}, []model.Key{books}, "new"},
+		"a FINANCE key in its place": {user, []model.Key{boss, user, books}, "books"},
+		"never ADMIN by itself":      {user, []model.Key{boss, user}, "daily"},
+	} {
+		if got := KeyFor(c.own, c.keys); got.Name != c.want {
+			t.Errorf("%s: %s, want %s", name, got.Name, c.want)
+		}
+	}
+}

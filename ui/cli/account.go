@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/model"
 	"zonedeck/service/overview"
 	"zonedeck/service/view"
 )
@@ -39,20 +38,7 @@ func accountRows(acc overview.Account) [][]string {
 		state = "active"
 	}
 	rows := [][]string{{"account", string(acc.ID)}, {"state", fmt.Sprintf("%s (%s)", state, cmp.Or(acc.Word, "no word"))}}
-	if acc.BalanceProblem != "" {
-		rows = append(rows, []string{"balance", acc.BalanceProblem})
-	} else {
-		rows = append(rows, []string{"balance", signed(acc.Balance.Dollars)})
-		if acc.Balance.Pending != nil {
-			rows = append(rows, []string{"pending", signed(*acc.Balance.Pending)})
-		}
-		if acc.Balance.Credit != 0 {
-			rows = append(rows, []string{"credit", signed(acc.Balance.Credit)})
-		}
-		if acc.Balance.Prepayment != 0 {
-			rows = append(rows, []string{"prepayment", signed(acc.Balance.Prepayment)})
-		}
-	}
+	rows = append(rows, []string{"balance", cmp.Or(acc.BalanceProblem, acc.Balance.String())})
 	networks := "down, the service says"
 	if acc.NetworksUp {
 		networks = "up, the service says"
@@ -65,12 +51,4 @@ func accountRows(acc overview.Account) [][]string {
 		rows = append(rows, []string{"zone " + string(z.Zone.Name), zoneCost(z)})
 	}
 	return rows
-}
-
-// signed is an amount that may be a debt.
-func signed(dollars float64) string {
-	if dollars < 0 {
-		return "-" + model.SmallDollars(-dollars)
-	}
-	return model.SmallDollars(dollars)
 }

@@ -38,6 +38,7 @@ import (
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/profiles"
 	"zonedeck/ui/proxy"
+	"zonedeck/ui/rates"
 	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
 )
@@ -142,7 +143,7 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.profileDeps(theme)) },
-		Search: search{s.History, s.Paths.RequestsDir()}, Spending: s.Fetch, Clipboard: native{},
+		Search: search{s.History, s.Paths.RequestsDir()}, Spending: spending{s.Fetch, c}, Clipboard: native{},
 		Multiplexer: c.terminal.multiplexer(), Buffers: c.terminal.pasteBuffers(),
 		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
 	})
@@ -264,7 +265,7 @@ func (c *Console) tellNotices() tea.Cmd {
 
 // commands are the palette's entries that belong to no tab.
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
-	return slices.Concat(profiles.Commands(c.profileDeps(theme)), c.ratesCommands(theme), c.rehearsals(theme))
+	return slices.Concat(profiles.Commands(c.profileDeps(theme)), rates.Commands(c.ratesDeps()), c.rehearsals(theme))
 }
 
 // profileDeps are what the commands about profiles work with.

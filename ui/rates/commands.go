@@ -12,10 +12,12 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Account is the account of the profile in use. Measure and Save may block, and are called in a command.
+// Account is the account of the profile in use. Money, Measure and Save may block, and are called in a command.
 type Account interface {
 	// Refusal says why the costs cannot be asked for by a key, or is nil.
 	Refusal(k model.Key) error
+	// Money asks for the balance and what was spent this month; see overview.GetMoney.
+	Money(ctx context.Context) (model.Money, error)
 	// Measure asks the account by a key; see rates.Measure.
 	Measure(ctx context.Context, key string) ([]model.ZoneCost, error)
 	// Save writes rates into the profile.

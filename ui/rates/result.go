@@ -1,9 +1,9 @@
 package rates
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,12 +15,11 @@ import (
 
 // result is the overlay with what was measured.
 type result struct {
+	widget.Page
 	deps    Deps
 	key     string
-	table   widget.Table
 	costs   []model.ZoneCost
 	trouble string
-	above   int      // lines drawn above the table
 	work    kit.Slot // the calls, then the writing
 	saving  bool
 }
@@ -33,13 +32,7 @@ type (
 
 func newResult(d Deps, key string) *result {
 	r := &result{deps: d, key: key}
-	r.table.Columns = []widget.Column{
-		{Title: "ZONE", Width: 16},
-		{Title: "RATE NOW", Width: 14, Priority: 1},
-		{Title: "MEASURED", Width: 14},
-		{Title: "FROM", Width: 16, Flex: true},
-	}
-	r.table.Empty = "nothing was measured"
+	r.Page = widget.Page{Heading: "What the zones of " + text.Clean(d.Profile) + " cost", Width: 112, Lines: r.lines}
 	return r
 }
 
@@ -49,22 +42,9 @@ func (r *result) Init() tea.Cmd {
 	return kit.Load(kit.InOverlay(r), &r.work, r.deps.Ctx, func(ctx context.Context) ([]model.ZoneCost, error) {
 		return account.Measure(ctx, key)
 	}, func(costs []model.ZoneCost, err error) tea.Cmd {
-		r.costs, r.trouble = costs, errorText(err)
-		r.table.SetRows(len(r.costs), r.row)
-		r.table.SetCursor(max(0, slices.IndexFunc(r.costs, func(c model.ZoneCost) bool { return c.Rate.Priced() })))
+		r.costs, r.trouble = slices.SortedStableFunc(slices.Values(costs), func(a, b model.ZoneCost) int { return cmp.Compare(b.Dollars, a.Dollars) }), errorText(err)
 		return nil
 	})
-}
-
-// Title is the heading.
-func (r *result) Title() string {
-	return "What the zones of " + text.Clean(r.deps.Profile) + " cost"
-}
-func (r *result) Hidden() (above, below int) { return r.table.Hidden() }
-
-// Size is what the table, the lines above it and its foot need.
-func (r *result) Size(w, h int) (int, int) {
-	return min(112, w-4), min(max(r.deps.Zones, len(r.costs))+8, h-4)
 }
 
 // Bindings are save, close and the motions.
@@ -87,7 +67,7 @@ func (r *result) Bindings() []kit.Binding {
 
 // Update handles intents and motions.
 func (r *result) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
+	switch msg.(type) {
 	case save:
 		r.saving, r.trouble = true, ""
 		account, rates, ctx := r.deps.Account, measuredRates(r.costs), r.deps.Ctx // a file that is being written is not left half way
@@ -106,25 +86,12 @@ func (r *result) Update(msg tea.Msg) tea.Cmd {
 			r.work.Drop()
 		}
 		return kit.CloseOverlay(r)
-	case tea.MouseClickMsg:
-		r.table.Click(msg.Y - r.above)
-	default:
-		r.table.Update(msg)
 	}
-	return nil
+	return r.Page.Update(msg)
 }
 
-func (r *result) row(i int) []widget.Cell {
-	th, c := r.deps.Theme, r.costs[i]
-	rate := widget.Cell{Text: "-", Ink: th.Muted}
-	if c.Rate.Priced() {
-		rate = widget.Cell{Text: c.Rate.String(), Ink: th.Good}
-	}
-	return []widget.Cell{widget.C(string(c.Zone.Name)), widget.C(c.Zone.Rate.String()), rate, widget.C(c.Basis())}
-}
-
-// head is what happens, or what was found, above the table.
-func (r *result) head(w int) []string {
+// lines are what happens, or what was found: of each zone the measured rate, that of the profile, and where it is from.
+func (r *result) lines(w int) []string {
 	th := r.deps.Theme
 	var lines []string
 	n := len(measuredRates(r.costs))
@@ -142,22 +109,14 @@ func (r *result) head(w int) []string {
 	default:
 		lines = widget.Hung(th.KeyHint.Render("[s] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+", in place of what stands there. Zones without one keep theirs.", w-2)
 	}
-	return append(widget.Indent(lines), "")
-}
-
-// Render draws what was found, the table, and all of the selected row's basis.
-func (r *result) Render(w, h int) string {
-	th := r.deps.Theme
-	head := r.head(w)
-	r.above = len(head)
-	foot := ""
-	if i := r.table.Cursor(); i < len(r.costs) {
-		lines := widget.Hung(th.Muted.Render(text.Clean(string(r.costs[i].Zone.Name))+": "), th.Text, r.costs[i].Basis(), w-2)
-		foot = strings.Join(append([]string{th.Border.Render(strings.Repeat("─", w))}, widget.Indent(lines)...), "\n")
+	for _, c := range r.costs {
+		rate := th.Muted.Render("-")
+		if c.Rate.Priced() {
+			rate = th.Good.Render(c.Rate.String())
+		}
+		head := th.Strong.Render(text.Fit(text.Clean(string(c.Zone.Name)), 16)) + " " + text.Fit(rate, 14) + " "
+		lines = append(lines, "")
+		lines = append(lines, widget.Hung(head, th.Text, "now "+c.Zone.Rate.String()+"; "+c.Basis(), w-2)...)
 	}
-	if r.work.Running() && !r.saving || len(r.costs) == 0 {
-		return widget.Block(strings.Join(head, "\n"), w, h)
-	}
-	table := r.table.Render(th, true, w, max(h-len(head)-strings.Count(foot, "\n")-1, 2))
-	return widget.Block(widget.Stack(strings.Join(head, "\n"), table, foot), w, h)
+	return widget.Indent(lines)
 }

@@ -139,7 +139,7 @@ func (m *Model) sendBindings() []kit.Binding {
 		out = append(out, kit.Binding{Name: "sandbox.cancel", Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true})
 	}
 	if m.form.request.Via == model.ViaAgent {
-		list := kit.Binding{Name: "sandbox.list-tools", Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}
+		list := kit.Binding{Name: "sandbox.list-tools", Keys: []string{"ctrl+r"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}
 		switch {
 		case m.deps.Tools == nil || m.deps.Profile.CurrentProfile().AgentURL == "":
 			list.Disabled = "the profile has no agent_url"

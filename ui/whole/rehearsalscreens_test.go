@@ -90,6 +90,13 @@ func rehearsalScreens() []screen {
 			command(p, "rates of the zones", "What the zones of local cost", "finance-review")
 			p.PressFor("ctrl+s", "Nothing is written", "$1.5 per 1000")
 		}},
+		{name: "rates/balance", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.PressFor("ctrl+j", "It works")
+			p.Press("2") // it shows neither a port nor the service's clock
+			p.WaitFor("no jobs yet")
+			p.PressFor("A", "█", "finance-review", "invents")
+		}},
 		{name: "rehearse/time-forward", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "move time", "Forward by")
