@@ -3,6 +3,8 @@ package drift
 import (
 	"fmt"
 	"strings"
+
+	"zonedeck/model"
 )
 
 // Percent formats a share, 0 to 1: "-" if negative, which is unknown. Only exact shares are 0 % or 100 %.
@@ -21,15 +23,13 @@ func Percent(share float64) string {
 
 // Sparkline draws the last shares of a field in at most w cells, with a dot for unknown ones.
 func Sparkline(history []float64, w int) string {
-	const levels = "▁▂▃▄▅▆▇█"
-	bars := []rune(levels)
 	var b strings.Builder
 	for _, x := range history[max(0, len(history)-w):] {
 		if x < 0 {
 			b.WriteRune('·')
 			continue
 		}
-		b.WriteRune(bars[min(int(x*float64(len(bars))), len(bars)-1)])
+		b.WriteRune(model.Bar(x))
 	}
 	return b.String()
 }

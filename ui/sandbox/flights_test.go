@@ -105,14 +105,14 @@ func TestTheCursorStaysAtTheTopWhileFlightsLand(t *testing.T) {
 		g := sendThree(b)
 		b.Press("shift+tab")
 		for i, step := range []struct{ lands, top string }{{"c", "b"}, {"b", "a"}, {"a", "a"}} {
-			if line := lineOf(b.Screen.Screen(), "│›"); i == 0 && !strings.Contains(line, "● sending") {
+			if line := lineOf(b.Screen.Screen(), "│›00"); i == 0 && !strings.Contains(line, "● sending") {
 				t.Errorf("with three in flight the cursor is on %q", line)
 			}
 			url := "http://lab.test/" + step.lands
 			b.svc.history = append([]model.HistoryEntry{{Ref: "f_" + url, At: time.Now(), Kind: model.HistoryFetch, Zone: "unlocker_demo", URL: url, Class: model.ClassOK}}, b.svc.history...)
 			close(g[url])
 			b.Settle()
-			if line := lineOf(b.Screen.Screen(), "│›"); !strings.Contains(line, "http://lab.test/"+step.top+" ") {
+			if line := lineOf(b.Screen.Screen(), "│›00"); !strings.Contains(line, "http://lab.test/"+step.top+" ") {
 				t.Errorf("after %s the cursor is on %q, want the top, %s", step.lands, line, step.top)
 			}
 			b.ExpectNot(" new ")

@@ -14,16 +14,11 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
-// fieldMore is the toggle that shows the folded fields. While they are folded fieldFolded
-// names what they hold.
-const (
-	fieldMore   field = "more"
-	fieldFolded field = "folded"
-)
+// fieldMore is the toggle that shows the folded fields.
+const fieldMore field = "more"
 
 // formPane is the form and its outcome.
 type formPane struct {
@@ -33,7 +28,6 @@ type formPane struct {
 	problems []problem
 	wire     model.WirePreview
 	rows     wireView
-	tall     wireTall
 	from     *outcome      // what request, problems and wire were derived from; nil at first
 	scroll   widget.Scroll // of the wire pane
 	// refused are the problems the service reported when asked to send; they stay until
@@ -104,7 +98,6 @@ func newFormPane(th *kit.Theme) formPane {
 		}},
 		{Name: string(fieldKey), Label: "Key", Kind: widget.FieldPick, Placeholder: "choose a key"},
 		{Name: string(fieldMore), Label: "More", Kind: widget.FieldToggle, Placeholder: "method, body, fields …"},
-		{Name: string(fieldFolded), Kind: widget.FieldNote, Hidden: true},
 		{Name: string(fieldMethod), Label: "Method", Kind: widget.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
 		{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header per line. esc ends editing.", Hidden: true},
 		{Name: string(fieldBody), Label: "Body", Kind: widget.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
@@ -239,8 +232,6 @@ func (m *Model) refresh() {
 		p.form.SetError(string(f), "")
 		p.form.SetHelp(string(f), p.fieldHelp(f))
 	}
-	p.form.SetHidden(string(fieldFolded), p.hidden() == "")
-	p.form.SetValue(string(fieldFolded), "folded and in use: "+p.hidden())
 	for _, pr := range p.problems {
 		if p.folded() && slices.Contains(folded(), pr.Field) && (pr.Field != fieldCountry || !p.shaped()) {
 			pr.Field, pr.Text = fieldMore, string(pr.Field)+": "+pr.Text
@@ -288,9 +279,8 @@ func (m *Model) zoneOptions() {
 	zones := make([]widget.Option, 0, len(m.session.Zones))
 	for _, z := range m.session.Zones {
 		o := widget.Option{Value: string(z.Name), Note: z.Product.String()}
-		if last, ok := m.history.last[string(z.Name)]; ok {
-			glyph, _ := m.deps.Theme.ClassMark(last.Class)
-			o.Note += "  " + glyph + " " + model.ClassWord(last.Class, last.Cause) + " " + text.Ago(last.At, m.deps.Profile.Now())
+		if strip, words := m.history.strip(m.history.recent[string(z.Name)]); strip.Text != "" {
+			o.Cells = []widget.Cell{strip, words}
 		}
 		zones = append(zones, o)
 	}

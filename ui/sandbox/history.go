@@ -18,17 +18,20 @@ import (
 // historyRows is how many fetches the pane lists; the tab History lists all.
 const historyRows = 200
 
+// recentFetches is how many fetches of a zone are drawn beside it.
+const recentFetches = 12
+
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	deps    *Deps
 	table   widget.Table
-	entries []model.HistoryEntry          // of every profile, without the calls of rotations
-	rows    []model.HistoryEntry          // of the profile in use
-	flying  int                           // rows of flights above them
-	newest  string                        // Ref of the first of rows when the cursor was last there or above
-	news    int                           // how many have come since
-	last    map[string]model.HistoryEntry // the newest fetch of each zone
-	want    string                        // the fetch to put the cursor on once it is listed, by its Ref
+	entries []model.HistoryEntry    // of every profile, without the calls of rotations
+	rows    []model.HistoryEntry    // of the profile in use
+	flying  int                     // rows of flights above them
+	newest  string                  // Ref of the first of rows when the cursor was last there or above
+	news    int                     // how many have come since
+	recent  map[string]model.Recent // of each zone
+	want    string                  // the fetch to put the cursor on once it is listed, by its Ref
 	loaded  bool
 	problem string
 }
@@ -93,12 +96,7 @@ func (m *Model) listHistory() {
 			p.rows = append(p.rows, a)
 		}
 	}
-	p.last = make(map[string]model.HistoryEntry)
-	for _, a := range p.rows { // newest first
-		if _, have := p.last[a.Zone]; !have {
-			p.last[a.Zone] = a
-		}
-	}
+	p.recent = model.RecentOf(p.rows, recentFetches)
 	m.remember()
 	m.flights.listed(p.entries)
 	rows, flying := p.rows, slices.Clone(m.flights.list)

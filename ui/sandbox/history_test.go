@@ -45,10 +45,13 @@ func TestHistoryReopensWithoutSending(t *testing.T) {
 		b.Press("shift+tab", "enter")
 		b.Expect("Response · datacenter_demo · Native · http://lab.test/shop", "from history", "✗ CAPTCHA")
 		b.Press("o")
-		b.Expect("The form holds this request again", "GET http://lab.test/shop HTTP/1.1")
+		b.Expect("The form holds this request again")
+		b.Press("alt+w")
+		b.Expect("▌Will be sent", "GET http://lab.test/shop HTTP/1.1")
+		b.Press("alt+w")
 		b.wantSent(t, 1, "re-opening sent a request")
 		b.Press("U")
-		b.Expect(`{"zone":"unlocker_demo"`)
+		b.Expect("Zone  unlocker_demo")
 	})
 }
 
@@ -75,7 +78,8 @@ func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
 		b.Press("ctrl+o")
 		b.Expect("Saved requests", "shop")
 		b.Press("enter")
-		b.Expect(`://lab.test/json","format"`, "Nothing was sent")
+		b.Press("alt+w")
+		b.Expect(`st/json","format":"raw"}`, "Nothing was sent")
 		b.Press("ctrl+s", "ctrl+s") // the name is kept; nothing has changed
 		b.Expect("shop holds this request already.")
 		r.Body, r.Method = "other", "POST"
@@ -112,7 +116,7 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 		}
 		b.svc.mu.Unlock()
 		b.reload()
-		b.Expect("http://mine.test/a", `{"zone":"unlocker_demo"`)
+		b.Expect("http://mine.test/a", "Zone  unlocker_demo")
 		b.Press("enter")
 		b.Type("bc")
 		b.Press("enter")
@@ -135,14 +139,14 @@ func TestAReopenedFetchFillsTheForm(t *testing.T) {
 		r := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/shop", Via: model.ViaNative, Required: []string{".price"}, Retries: -1}
 		b.svc.kept["f_2"] = captchaResult(r)
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
-		b.Expect("from history", "GET http://lab.test/shop HTTP/1.1", "U undoes this")
+		b.Expect("from history", "(•) Native", "http://lab.test/shop", "U undoes this")
 		b.Press("ctrl+j")
 		sent := b.svc.requests()
 		if len(sent) != 1 || sent[0].URL != r.URL || sent[0].Via != r.Via || len(sent[0].Required) != 1 {
 			t.Fatalf("sent %+v, want the request that was opened", sent)
 		}
 		b.Press("U")
-		b.Expect(`://lab.test/ok","format"`)
+		b.Expect("URL  http://lab.test/ok")
 	})
 }
 
@@ -336,7 +340,7 @@ func TestTheCursorIsOnTheFetchThatAnotherTabOpened(t *testing.T) {
 				b.svc.history = list
 				b.reload()
 				b.Press("tab")
-				if line := lineOf(b.Screen.Screen(), "›"); !strings.Contains(line, " 2 ms http") {
+				if line := lineOf(b.Screen.Screen(), "│›00"); !strings.Contains(line, " 2 ms http") {
 					t.Errorf("the cursor of the history is on %q, want the fetch on screen", line)
 				}
 			})
@@ -357,10 +361,13 @@ func lineOf(screen, mark string) string {
 func TestAnotherTabFillsInWhatItNamesAndLeavesTheRest(t *testing.T) {
 	onScreen(t, 200, 50, func(_ *testing.T, b *bench) {
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "serp_demo", URL: "http://lab.test/search"}})
+		b.Press("alt+w")
 		b.Expect(`"zone":"serp_demo"`, `"url":"http://lab.test/search"`)
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
+		b.Press("alt+w")
 		b.Expect(`"zone":"serp_demo"`, `"url":"http://lab.test/json"`)
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "unlocker_demo"}})
+		b.Press("alt+w")
 		b.Expect(`"zone":"unlocker_demo"`, `"url":"http://lab.test/json"`)
 	})
 }

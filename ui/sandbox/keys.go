@@ -85,6 +85,14 @@ func openFetch(m *Model) tea.Cmd {
 	return nil
 }
 
+func showWire(m *Model) tea.Cmd {
+	if m.panes.At == paneWire {
+		return goBack(m)
+	}
+	m.focus(paneWire)
+	return nil
+}
+
 // searchBody goes to the body with an intent of its view.
 func searchBody(by tea.Msg) act {
 	return func(m *Model) tea.Cmd {
@@ -154,7 +162,8 @@ func (m *Model) sendBindings() []kit.Binding {
 	out = append(out,
 		kit.Binding{Name: "sandbox.url", Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.zone", Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
-		kit.Binding{Name: "sandbox.response", Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true})
+		kit.Binding{Name: "sandbox.response", Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true},
+		kit.Binding{Name: "sandbox.wire", Keys: []string{"alt+w"}, Label: "what is sent", Help: "Show what will be sent, or go back to the form.", Group: group, Intent: act(showWire), WhileTyping: true, Hidden: true})
 	pane := m.panes.Bindings(true)
 	pane[0].Hidden = m.CapturingText() // the footer has room for where the letters go
 	return append(out, pane...)

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"zonedeck/model"
@@ -32,21 +34,28 @@ func (m *Model) layOut() {
 func (m *Model) wide() bool { return m.width >= kit.StackBelow }
 
 // areas places the panes. On a wide screen the bar is over the full width; below it are the
-// rest of the form and what is sent in a narrow column, and the response in a wide one; then
-// the history. Otherwise they are stacked, and those without focus are folded if necessary.
+// rest of the form, what is sent and the zones in a narrow column, and the response in a wide
+// one; then the history. Otherwise they are stacked. What is sent is a line until it has the
+// focus; a stacked pane without it is one if necessary.
 func (m *Model) areas(w, h int) []kit.Area {
 	if !m.wide() {
 		return m.stacked(w, h)
 	}
 	bar := min(m.form.form.BarHeight(w-2)+2, h/2)
 	history := min(max(m.history.table.Len()+3, 5), max(h/4, 5))
+	if m.panes.At == paneHistory {
+		history = min(max(m.history.table.Len()+3, 5), max(h/2, 5))
+	}
 	middle := h - bar - history
-	left := min(max(w*33/100, 38), 56)
-	form := min(m.form.form.Height(left-2)+2, middle*2/3)
-	wire, zones := middle-form, 0
-	if spare := wire - m.form.wireHeight(left-2) - 2; spare >= 5 && len(m.session.Zones) > 0 {
-		zones = min(spare, len(m.session.Zones)+2)
-		wire -= zones
+	left := min(max(w*2/5, 38), 64)
+	form, wire := min(m.form.form.Height(left-2)+len(m.formNotes(left-2))+2, middle-1), 1
+	zones := middle - form - wire
+	switch {
+	case m.panes.At == paneWire:
+		form = min(form, middle/2)
+		wire, zones = middle-form, 0
+	case zones < 3 || len(m.session.Zones) == 0:
+		form, zones = middle-wire, 0
 	}
 	out := []kit.Area{
 		{Pane: areaBar, W: w, H: bar},
@@ -61,23 +70,25 @@ func (m *Model) areas(w, h int) []kit.Area {
 		kit.Area{Pane: paneHistory, Y: bar + middle, W: w, H: history})
 }
 
+// formNotes are what the folded preview would say above the request.
+func (m *Model) formNotes(w int) []string {
+	if m.panes.At == paneWire || !m.session.Ready {
+		return nil
+	}
+	return m.form.wireNotes(w)
+}
+
 func (m *Model) stacked(w, h int) []kit.Area {
 	heights := map[int]int{paneForm: 1, paneWire: 1, paneResult: 1, paneHistory: 1}
-	formH := min(m.form.form.Height(w-2)+2, h*2/3)
 	switch m.panes.At {
 	case paneForm:
-		heights[paneForm] = formH
-		if rest := h - formH; rest >= 10 {
-			heights[paneWire] = 5
-		}
-		heights[paneResult] = h - formH - heights[paneWire] - 1
-	case paneWire:
-		heights[paneWire] = h - 3
-	case paneResult:
-		heights[paneResult] = h - 3
+		heights[paneForm] = min(m.form.form.Height(w-2)+len(m.formNotes(w-2))+2, h-3)
+		heights[paneResult] = h - heights[paneForm] - 2
 	case paneHistory:
 		heights[paneResult] = max((h-2)/3, 1)
 		heights[paneHistory] = h - 2 - heights[paneResult]
+	default:
+		heights[m.panes.At] = h - 3
 	}
 	var out []kit.Area
 	y := 0
@@ -134,12 +145,13 @@ func (m *Model) pane(r kit.Area) string {
 
 // renderForm draws the form: the zoomed one with its bar.
 func (m *Model) renderForm(on bool, w, h int) string {
-	f := m.form.form
-	if !m.wide() || !m.panes.Zoomed {
-		return f.Render(on, w, h)
+	f, notes := m.form.form, m.formNotes(w)
+	below := strings.Join(notes, "\n")
+	if h -= len(notes); !m.wide() || !m.panes.Zoomed {
+		return widget.Stack(f.Render(on, w, h), below)
 	}
 	bar := min(f.BarHeight(w), h)
-	return widget.Stack(f.RenderBar(on, w, bar), f.Render(on, w, h-bar))
+	return widget.Stack(f.RenderBar(on, w, bar), f.Render(on, w, h-bar), below)
 }
 
 // foldedPane is a pane in one line: its title and its gist.
@@ -152,8 +164,8 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 		words = strings.Join(append([]string{string(r.Zone.Name), r.Via.String(), r.URL}, m.form.from.draft.extras()...), " · ")
 	case paneWire:
 		words = m.form.wire.Problem
-		if words == "" && len(m.form.wire.Lines) > 0 {
-			words = m.form.wire.Lines[0]
+		if lines := m.form.wire.Lines; words == "" && len(lines) > 0 {
+			words = strings.TrimSuffix(lines[0]+" … "+lines[len(lines)-1], " … ")
 		}
 	case paneResult:
 		if m.result.hasResult() {
@@ -175,13 +187,16 @@ func (m *Model) paneTitle(pane int) string {
 	case areaBar:
 		return ofProfile("Request", m.form.profile)
 	case areaZones:
-		return "Zones, last result"
+		return "Zones, last " + strconv.Itoa(recentFetches) + " fetches"
 	case paneForm:
 		if m.wide() && !m.panes.Zoomed {
 			return "Options"
 		}
 		return ofProfile("Request", m.form.profile)
 	case paneWire:
+		if m.panes.At != paneWire {
+			return "Will be sent · " + m.deps.Theme.Key("sandbox.wire")
+		}
 		return "Will be sent"
 	case paneHistory:
 		return m.history.title()
@@ -219,19 +234,41 @@ func ofProfile(title, profile string) string {
 	return title + " of profile " + profile
 }
 
-// renderZones lists the zones of the profile with their last results.
-func (m *Model) renderZones(w, h int) string {
-	th := m.deps.Theme
-	var lines []string
-	for _, z := range m.session.Zones[:min(len(m.session.Zones), h)] {
-		line := " " + text.Fit(text.Clean(string(z.Name)), min(20, w/2)) + " "
-		if last, ok := m.history.last[string(z.Name)]; ok {
-			glyph, ink := th.ClassMark(last.Class)
-			line += ink.Render(glyph+" "+model.ClassWord(last.Class, last.Cause)) + th.Muted.Render(" · "+last.Via.String()+" · "+text.Ago(last.At, m.deps.Profile.Now()))
-		} else {
-			line += th.Muted.Render("- " + z.Product.String())
-		}
-		lines = append(lines, text.Cut(line, w))
+// strip draws the last fetches of a zone, a bar for each in the ink of its class, and says what they came to; empty
+// without one.
+func (p *historyPane) strip(r model.Recent) (bars, words widget.Cell) {
+	if len(r) == 0 {
+		return bars, words
 	}
-	return widget.Block(strings.Join(lines, "\n"), w, h)
+	bars.Text, bars.Inks = text.FitRight(r.Bars(), recentFetches), make([]kit.Ink, recentFetches-len(r))
+	for _, e := range slices.Backward(r) {
+		_, ink := p.deps.Theme.ClassMark(e.Class)
+		bars.Inks = append(bars.Inks, ink)
+	}
+	useful, median := r.Useful()
+	words.Text, words.Short = fmt.Sprintf("%d of %d useful", useful, len(r)), fmt.Sprintf("%d/%d", useful, len(r))
+	if useful > 0 {
+		words.Text, words.Short = "p50 "+text.Duration(median)+" · "+words.Text, text.Duration(median)+" · "+words.Short
+	}
+	if last := r[0]; last.Class != model.ClassOK {
+		glyph, ink := p.deps.Theme.ClassMark(last.Class)
+		verdict := glyph + " " + model.ClassWord(last.Class, last.Cause)
+		words = widget.Cell{Text: words.Text + " · " + verdict, Short: fmt.Sprintf("%d/%d %s", useful, len(r), verdict), Ink: ink}
+	}
+	return bars, words
+}
+
+// renderZones lists the zones of the profile with their last fetches.
+func (m *Model) renderZones(w, h int) string {
+	zones := m.session.Zones
+	m.zones.Columns = []widget.Column{{Width: 10}, {Width: recentFetches}, {Width: 8, Flex: true}}
+	m.zones.SetRows(len(zones), func(i int) []widget.Cell {
+		bars, words := m.history.strip(m.history.recent[string(zones[i].Name)])
+		if bars.Text == "" {
+			bars = widget.Cell{Text: "- " + zones[i].Product.String(), Ink: m.deps.Theme.Muted, Span: 1}
+		}
+		return []widget.Cell{widget.C(string(zones[i].Name)), bars, words}
+	})
+	m.zones.SetCursor(slices.IndexFunc(zones, func(z model.Zone) bool { return z.Name == m.form.request.Zone.Name }))
+	return m.zones.Render(m.deps.Theme, false, w, h)
 }

@@ -132,6 +132,7 @@ type Model struct {
 	flights flights
 	compare *compare.Page
 	panes   widget.Panes
+	zones   widget.Table
 	work    work
 	width   int
 }

@@ -142,7 +142,7 @@ func (m *Model) scroll(pane int, msg tea.Msg) tea.Cmd {
 		return v.Update(msg)
 	case pane == paneResult && m.result.hasResult():
 		m.result.page.Update(msg)
-	case pane == paneWire && m.panes.At == paneWire: // without the focus it shows only the gist
+	case pane == paneWire:
 		m.form.scroll.Update(msg)
 	}
 	return nil
@@ -194,9 +194,9 @@ func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 	}
 	switch hit.Pane {
 	case areaZones:
-		if hit.Line >= 0 && hit.Line < len(m.session.Zones) {
+		if m.zones.Click(hit.Line) {
 			d := m.form.draft()
-			d.Zone = string(m.session.Zones[hit.Line].Name)
+			d.Zone = string(m.session.Zones[m.zones.Cursor()].Name)
 			m.setForm(m.route(m.form.draft(), d))
 		}
 	case areaBar, paneForm:

@@ -66,16 +66,6 @@ func TestTheWaterfallFitsAndSaysWhatDidNotHappen(t *testing.T) {
 	}
 }
 
-func TestTheGistKeepsTheBodyOfARequest(t *testing.T) {
-	lines := []string{"POST /request HTTP/1.1", "Host: a", "Accept: b", "Authorization: c", "", `{"zone":"z"}`}
-	if got := strings.Join(gist(lines, 40, 3), "|"); got != `POST /request HTTP/1.1|… 4 more lines|{"zone":"z"}` {
-		t.Errorf("gist %q", got)
-	}
-	if got := gist(lines, 40, 6); len(got) != len(lines) {
-		t.Errorf("text that fits is shortened: %q", got)
-	}
-}
-
 func TestHardWrapLosesNothing(t *testing.T) {
 	for _, s := range []string{"", "abc", strings.Repeat("x", 100), "日本語日本語日本語", "a b  c", strings.Repeat("☁️", 9), strings.Repeat("👩‍🚀e\u0301", 5)} {
 		parts := hardWrap(s, 7)

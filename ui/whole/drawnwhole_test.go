@@ -11,7 +11,7 @@ import (
 // mainScreens are the screens that have a golden at every size: the main states of each tab. Every other one has
 // a golden at 80x24, and what is drawn of it on a larger terminal is held by its structure alone.
 var mainScreens = map[string]bool{
-	"sandbox/first-run": true, "sandbox/ok": true, "sandbox/captcha": true, "sandbox/forbidden": true, "sandbox/comparison": true, "sandbox/code": true,
+	"sandbox/first-run": true, "sandbox/ok": true, "sandbox/captcha": true, "sandbox/forbidden": true, "sandbox/zones-used": true, "sandbox/comparison": true, "sandbox/code": true,
 	"jobs/empty": true, "jobs/ready": true, "jobs/may-have-started": true, "jobs/new": true, "jobs/drift": true, "jobs/inbox": true, "jobs/batch": true,
 	"proxy/tested": true, "keys/list": true, "keys/rotate": true, "history/empty": true, "history/filter": true,
 	"profiles/add": true, "root/help": true, "root/palette": true,

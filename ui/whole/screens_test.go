@@ -254,7 +254,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), jobQuestionScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service, silentService(t)), keyStateScreens(service, silentService(t)), compareScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens(), batchScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), dueScreens(silentService(t)), zoneScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), jobQuestionScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), accountScreens(service), accountStateScreens(service, silentService(t)), keyStateScreens(service, silentService(t)), compareScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens(), agentScreens(), driftScreens(), inboxScreens(), batchScreens()} {
 		all = append(all, part...)
 	}
 	return all
@@ -315,7 +315,7 @@ func sandboxScreens() []screen {
 		}},
 		{name: "sandbox/folded", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "parsing drift")
-			p.PressFor("esc j j j j j j space", "folded and in use")
+			p.PressFor("esc j j j j j j space", "folded under More")
 		}},
 		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
 		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},

@@ -257,7 +257,7 @@ func (p *painter) ink(i int) kit.Ink {
 	return kit.Ink{}
 }
 
-// cut draws the cells from x to x+width as one line of exactly width cells.
+// cut draws the cells from x to x+width as one line of exactly width cells; "…" ends it where more follows.
 func (p *painter) cut(x int) string {
 	b := p.row.text
 	i, cell := 0, 0
@@ -270,8 +270,14 @@ func (p *painter) cut(x int) string {
 	if lead < 0 {
 		return text.Spaces(p.width)
 	}
-	line, used, _ := p.line(i, p.width-lead)
-	return text.Spaces(lead) + line + text.Spaces(p.width-lead-used)
+	span, room := p.span, p.width-lead
+	line, used, next := p.line(i, room)
+	if next < len(b) && room > 1 {
+		p.span = span
+		line, used, _ = p.line(i, room-1)
+		line, used = line+p.inks.Muted.Render("…"), used+1
+	}
+	return text.Spaces(lead) + line + text.Spaces(room-used)
 }
 
 // wrapped draws the whole row as lines of exactly width cells.

@@ -12,6 +12,8 @@ type Cell struct {
 	// Short stands in a Flex column where Text does not fit; empty cuts Text.
 	Short string
 	Ink   kit.Ink
+	// Inks are those of the characters of Text, each of which is one cell wide, where they differ.
+	Inks []kit.Ink
 	// Span is how many of the columns after it the cell covers as well.
 	Span int
 }
@@ -22,6 +24,22 @@ func (c Cell) fitting(width int) string {
 		return c.Short
 	}
 	return c.Text
+}
+
+// inked is what is drawn of the cell, in its ink or inks.
+func (c Cell) inked(drawn string) string {
+	if len(c.Inks) == 0 {
+		return c.Ink.Render(drawn)
+	}
+	out := ""
+	for i, r := range []rune(drawn) {
+		if i < len(c.Inks) {
+			out += c.Inks[i].Render(string(r))
+		} else {
+			out += string(r)
+		}
+	}
+	return out
 }
 
 // C is a cell in plain ink.

@@ -33,6 +33,8 @@ type Option struct {
 	Note  string // shown beside it and matched by the filter
 	Hint  string // a key or an age, shown at the right edge of a Finder
 	Also  string // matched by the filter of a Finder with Free, and not shown
+	// Cells stand in columns of their own behind Label and Note in the list of a form's pick.
+	Cells []Cell
 	// Disabled is the reason why it cannot be chosen, or empty.
 	Disabled string
 }

@@ -37,6 +37,9 @@ func (p *picker) set(options []Option) {
 		selected = p.options[i].Value
 	}
 	p.options = options
+	if slices.ContainsFunc(options, func(o Option) bool { return len(o.Cells) > 0 }) {
+		p.table.Columns = []Column{{Width: 8}, {Width: 8, Priority: 1}, {Width: 8}, {Width: 10, Flex: true}}
+	}
 	p.filter()
 	p.selectValue(selected)
 }
@@ -87,6 +90,9 @@ func (p *picker) filter() {
 	p.table.SetCursor(0)
 	p.table.SetRows(len(p.matches), func(i int) []Cell {
 		o := p.options[p.matches[i]]
+		if len(p.table.Columns) > 2 {
+			return append([]Cell{C(o.label()), {Text: o.Note, Ink: p.theme.Muted}}, o.Cells...)
+		}
 		return []Cell{o.cell(p.theme), {Text: o.Hint, Ink: p.theme.KeyHint}}
 	})
 }

@@ -402,7 +402,7 @@ func (t *Table) line(widths []int, cells []Cell, inked bool) string {
 		case c >= len(cells):
 			b.WriteString(text.Spaces(width))
 		case inked:
-			b.WriteString(cells[c].Ink.Render(t.cell(c, width, cells[c].fitting(width))))
+			b.WriteString(cells[c].inked(t.cell(c, width, cells[c].fitting(width))))
 		default:
 			b.WriteString(t.cell(c, width, cells[c].fitting(width)))
 		}
