@@ -18,6 +18,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
+	"zonedeck/ui/uitest"
 )
 
 // paletteApp is a root whose palette has something of everything.
@@ -71,6 +72,70 @@ func TestThePaletteFindsWhatOtherTabsDoAndGoesThere(t *testing.T) {
 		s.Expect("[1 Sandbox]")
 		if !slices.ContainsFunc(sandbox.got, func(g string) bool { return strings.Contains(g, "unlocker_demo") }) {
 			t.Errorf("the zone did not reach the Sandbox: %v", sandbox.got)
+		}
+	})
+}
+
+// named is a root whose palette has the given commands, beside those of each tab and of everywhere.
+func named(ctx context.Context, commands ...kit.Binding) *ui.App {
+	app, _, _ := paletteApp(ctx, ui.Deps{Commands: func() []kit.Binding {
+		for i := range commands {
+			commands[i].Group, commands[i].Intent = "Profile", kit.Toast{Text: "picked " + commands[i].Label}
+		}
+		return commands
+	}})
+	return app
+}
+
+func TestTheBestMatchOfThePaletteComesFirst(t *testing.T) {
+	for typed, want := range map[string]string{
+		"add":             "add profile",     // a word of the name, before its beginning
+		"profile":         "profile",         // the whole name, before a word of one
+		"rese":            "move preset",     // stands in the name, before letters that are scattered
+		"del prof":        "remove profile",  // begins a synonym and the name
+		"delete":          "remove profile",  // a synonym, before what the note says
+		"address":         "addressbook",     // begins the name
+		"job":             "new job",         // another tab's
+		"where it sends":  "remove profile",  // the note
+		"light":           "theme",           // everywhere
+		"mvp":             "move preset",     // scattered
+		"unlocker_demo":   "unlocker_demo",   // a zone
+		"record":          "record a key",    // a name, before a note
+		"new record note": "nothing matches", // no word may be missing
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := uitest.Start(t, named(t.Context(),
+				kit.Binding{Label: "addressbook", Help: "Delete from it."}, kit.Binding{Label: "record a key", Synonyms: "add new"},
+				kit.Binding{Label: "add profile", Help: "Record it."}, kit.Binding{Label: "move preset"},
+				kit.Binding{Label: "remove profile", Synonyms: "delete", Help: "Says where it sends."},
+			), 100, 40)
+			s.Press("ctrl+p")
+			s.Type(typed)
+			first := ""
+			for line := range strings.SplitSeq(s.Screen(), "\n") {
+				if _, after, ok := strings.Cut(line, " ›"); ok && after[0] != ' ' {
+					first = after
+				} else if first == "" && strings.Contains(line, "nothing matches") {
+					first = "nothing matches"
+				}
+			}
+			if !strings.HasPrefix(first, want) {
+				t.Errorf("%q finds first %q, want %q\n%s", typed, first, want, s.Screen())
+			}
+		})
+	}
+}
+
+func TestTheThemeIsSwitchedByName(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		s := start(t, named(t.Context()))
+		ink := func() string { return fmt.Sprint(s.CellAt(2, 0).Style.Fg) }
+		before := ink()
+		s.Press("ctrl+p")
+		s.Type("theme")
+		s.Press("enter")
+		if ink() == before {
+			t.Errorf("the title has the colour %s as before", before)
 		}
 	})
 }

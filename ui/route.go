@@ -25,6 +25,7 @@ const (
 	intentMouse
 	intentDismiss
 	intentCopied
+	intentTheme
 	intentTab // intentTab+i goes to tab i
 )
 
@@ -37,7 +38,7 @@ func (a *App) Bindings() []kit.Binding {
 	for i, t := range a.tabs {
 		out = append(out, kit.Binding{
 			Name: "console." + strings.ToLower(t.View.Title()), Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Hidden: true,
-			Help: "Go to " + t.View.Title() + ".", Intent: intentTab + intent(i),
+			Help: "Go to " + t.View.Title() + ".", Synonyms: string(t.ID), Intent: intentTab + intent(i),
 		})
 	}
 	none := ""
@@ -52,7 +53,8 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Name: "console.copied-text", Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
 		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
 		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
-		kit.Binding{Name: "console.balance", Keys: []string{"A"}, Label: "balance", Command: "balance, spend", Help: "Show the balance of the account, and what it spent on each day of this month.", Intent: showBalance{}, Disabled: a.whyNoBalance(), Hidden: true},
+		kit.Binding{Name: "console.balance", Keys: []string{"A"}, Label: "balance", Synonyms: "spend spent money costs billing", Help: "Show the balance of the account, and what it spent on each day of this month.", Intent: showBalance{}, Disabled: a.whyNoBalance(), Hidden: true},
+		kit.Binding{Label: "theme", Synonyms: "colours colors dark light background", Help: "Switch between the colours for a dark and for a light background.", Intent: intentTheme},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
 		kit.Binding{Name: "console.quit", Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
 		kit.Binding{Name: "console.interrupt", Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
@@ -186,6 +188,9 @@ func (a *App) act(i intent) tea.Cmd {
 		return a.addToast(kit.Toast{Text: "the console has the mouse again"})
 	case intentCopied:
 		return a.printOut(a.lastCopy.Text)
+	case intentTheme:
+		a.theme.Set(!a.theme.Dark, a.theme.NoColor)
+		return nil
 	case intentDismiss:
 		a.toasts.dismiss()
 		return nil

@@ -265,7 +265,11 @@ func (c *Console) tellNotices() tea.Cmd {
 
 // commands are the palette's entries that belong to no tab.
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
-	return slices.Concat(profiles.Commands(c.profileDeps(theme)), rates.Commands(c.ratesDeps()), c.rehearsals(theme))
+	schedule := kit.Binding{
+		Label: "schedule a batch", Group: "Jobs", Synonyms: "cron systemd timer daily",
+		Disabled: "in a shell, 'zonedeck batch schedule ID' prints the text for cron or systemd",
+	}
+	return slices.Concat(profiles.Commands(c.profileDeps(theme)), rates.Commands(c.ratesDeps()), c.rehearsals(theme), []kit.Binding{schedule})
 }
 
 // profileDeps are what the commands about profiles work with.

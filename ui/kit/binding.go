@@ -22,8 +22,10 @@ type Binding struct {
 	// Command is its name in the palette, where the label says too little without its tab
 	// ("new job"); empty for the label.
 	Command string
-	Help    string
-	Group   string
+	// Synonyms are other words that people type in the palette for it, in small letters.
+	Synonyms string
+	Help     string
+	Group    string
 	// Intent is passed to the view's Update when the key is pressed; messages to the
 	// root (Close, Goto, Copy, …) go there instead. Without an intent the binding only
 	// describes the key, which reaches Update as a key press.

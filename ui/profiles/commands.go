@@ -56,14 +56,15 @@ const group = "Profile"
 func Commands(d Deps) []kit.Binding {
 	out := []kit.Binding{{
 		Label: "add profile", Group: group, Help: "Add a real account: an address and a key; the rest is asked for.",
-		Intent: tea.Cmd(func() tea.Msg { return open(d, nil) }), Disabled: d.Refused,
+		Intent: tea.Cmd(func() tea.Msg { return open(d, nil, "") }), Disabled: d.Refused,
+		Synonyms: "new account connect login",
 	}, {
-		Label: "move secrets", Group: group, Help: "Move secrets to the keyring or to encrypted files, and what refers to them; each is read back before the old one is deleted.",
+		Label: "move secrets", Group: group, Synonyms: "keyring passwords store", Help: "Move secrets to the keyring or to encrypted files, and what refers to them; each is read back before the old one is deleted.",
 		Intent: tea.Cmd(func() tea.Msg { return move(d) }), Disabled: d.Refused,
 	}}
 	for i, name := range d.Profiles.Names() {
 		b := kit.Binding{
-			Label: "use profile " + name, Group: group, Help: "Leave this profile and work with " + name + ".",
+			Label: "use profile " + name, Group: group, Synonyms: "switch change", Help: "Leave this profile and work with " + name + ".",
 			Intent: d.Program.Switch(name),
 		}
 		if key := digit(i, name); key != "" {
@@ -74,23 +75,35 @@ func Commands(d Deps) []kit.Binding {
 		}
 		out = append(out, b)
 	}
+	zone := kit.Binding{
+		Label: "add zone", Group: group, Help: "Add a zone to the profile in use, as a line of its form; ctrl+r there asks the account for them all.",
+		Synonyms: "new edit zones", Disabled: "the emulator's zones come from its scenario; a profile of your own lists its zones",
+	}
 	configured, _ := d.Profiles.Configured()
 	for _, p := range configured {
 		mayEdit, mayRemove := d.Refused, d.Refused
 		if p.ReadOnly { // it is edited to switch that off
 			mayEdit, mayRemove = "", cmp.Or(d.Refused, "it is read-only: 'edit profile "+p.Name+"' lifts that")
 		}
+		if p.Name == d.Profiles.Current() {
+			zone.Intent, zone.Disabled = tea.Cmd(func() tea.Msg { return open(d, &p, fieldZones) }), mayEdit
+		}
 		out = append(out,
 			kit.Binding{
-				Label: "edit profile " + p.Name, Group: group, Help: "Change the profile " + p.Name + ", and check it against the service.",
-				Intent: tea.Cmd(func() tea.Msg { return open(d, &p) }), Disabled: mayEdit,
+				Synonyms: "change settings",
+				Label:    "edit profile " + p.Name, Group: group, Help: "Change the profile " + p.Name + ", and check it against the service.",
+				Intent: tea.Cmd(func() tea.Msg { return open(d, &p, "") }), Disabled: mayEdit,
 			},
 			kit.Binding{
-				Label: "remove profile " + p.Name, Group: group, Help: "Remove the profile " + p.Name + "; the question says what goes with it.",
+				Synonyms: "delete",
+				Label:    "remove profile " + p.Name, Group: group, Help: "Remove the profile " + p.Name + "; the question says what goes with it.",
 				Intent: tea.Cmd(func() tea.Msg { return removal(d, p.Name) }), Disabled: mayRemove,
 			})
 	}
-	return out
+	if len(configured) == 0 {
+		out = append(out, kit.Binding{Label: "remove profile", Group: group, Synonyms: "delete", Disabled: "no profile is configured; the emulator's is always there"})
+	}
+	return append(out, zone)
 }
 
 // Switcher opens the profiles to choose from, with a digit each; what is typed filters. The digits are

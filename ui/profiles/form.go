@@ -97,9 +97,10 @@ func (f *form) head(lists bool) string {
 	}
 }
 
-// open shows a form, and has the stores probed meanwhile.
-func open(d Deps, edits *model.Profile) tea.Cmd {
+// open shows a form, on a field if one is named, and has the stores probed meanwhile.
+func open(d Deps, edits *model.Profile, field string) tea.Cmd {
 	f := newForm(d, edits)
+	f.Form.FocusOn(field, false)
 	return tea.Sequence(kit.OpenOverlay(f.FormDialog), func() tea.Msg {
 		return kit.ForOverlay{Overlay: f.FormDialog, Msg: probed(d.Profiles.Stores(d.Ctx))}
 	})

@@ -45,7 +45,7 @@ func Commands(d Deps) []kit.Binding {
 	}
 	return []kit.Binding{
 		{
-			Label: "Emulator: add a fault…", Group: group, Help: "Make the API, the proxy, a target, a webhook or a job fail.", Disabled: why,
+			Label: "Emulator: add a fault…", Group: group, Synonyms: "break inject error", Help: "Make the API, the proxy, a target, a webhook or a job fail.", Disabled: why,
 			Intent: open(func(d Deps) kit.Overlay { return newFaultForm(d) }),
 		},
 		{
@@ -53,11 +53,11 @@ func Commands(d Deps) []kit.Binding {
 			Intent: open(func(d Deps) kit.Overlay { return newFaultList(d) }),
 		},
 		{
-			Label: "Emulator: move time forward…", Group: group, Help: "Rehearse expiry and rotation without waiting.", Disabled: why,
+			Label: "Emulator: move time forward…", Group: group, Synonyms: "clock date", Help: "Rehearse expiry and rotation without waiting.", Disabled: why,
 			Intent: open(func(d Deps) kit.Overlay { return newTimeForm(d) }),
 		},
 		{
-			Label: "Emulator: begin again…", Group: group, Help: "Its first day again: time, keys, zones and jobs.",
+			Label: "Emulator: begin again…", Group: group, Synonyms: "reset restart clear", Help: "Its first day again: time, keys, zones and jobs.",
 			Disabled: cmp.Or(why, "end every zonedeck, then run 'zonedeck emulator reset'"),
 		},
 	}

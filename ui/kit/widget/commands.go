@@ -17,7 +17,9 @@ import (
 type Command struct {
 	Label string
 	Note  string // one sentence, beside it; it is searched, too
-	Key   string // at the right edge
+	// Synonyms are other words that people type for it, in small letters.
+	Synonyms string
+	Key      string // at the right edge
 	// Disabled is the reason why it cannot be picked, or empty.
 	Disabled string
 	// Pick runs when it is picked, after the palette has closed.
@@ -152,8 +154,8 @@ func (c *Commands) move(by int) {
 	}
 }
 
-// list fills the rows: every command without words, otherwise those that have them all, the
-// group with the best one first. The cursor goes to the first, unless lines were only added.
+// list fills the rows: every command without words, otherwise those that match them, the best first, under
+// the headings of their groups. The cursor goes to the first, unless lines were only added.
 func (c *Commands) list() {
 	words := c.terms()
 	var picked *Command
@@ -161,50 +163,33 @@ func (c *Commands) list() {
 		picked = c.rows[c.cursor].command
 	}
 	type match struct {
-		title    string
-		commands []*Command
-		best     int
+		title   string
+		command *Command
+		rank    int
 	}
 	var matches []match
 	for _, g := range c.groups {
-		m := match{title: g.Title, best: nowhere}
-		ranks := make([]int, 0, len(g.Commands))
 		for i := range g.Commands {
-			r := rank(&g.Commands[i], g.Title, words)
-			if r == nowhere {
-				continue
-			}
-			at, _ := slices.BinarySearchFunc(ranks, r+1, cmp.Compare[int]) // after its equals
-			ranks = slices.Insert(ranks, at, r)
-			m.commands = slices.Insert(m.commands, at, &g.Commands[i])
-			m.best = min(m.best, r)
-		}
-		if len(m.commands) > 0 {
-			matches = append(matches, m)
-		}
-	}
-	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.best, b.best) })
-	c.rows, c.labels, c.cursor = c.rows[:0], 0, -1
-	add := func(title string, commands []*Command) {
-		c.rows = append(c.rows, commandRow{title: title})
-		for _, p := range commands {
-			c.rows = append(c.rows, commandRow{command: p})
-			c.labels = max(c.labels, text.Width(p.Label))
-			if c.cursor < 0 || p == picked {
-				c.cursor = len(c.rows) - 1
+			if r := rank(&g.Commands[i], g.Title, words); r != nowhere {
+				matches = append(matches, match{g.Title, &g.Commands[i], r})
 			}
 		}
 	}
-	for _, m := range matches {
-		add(m.title, m.commands)
-	}
+	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.rank, b.rank) })
 	for _, g := range c.found {
-		commands := make([]*Command, len(g.Commands))
 		for i := range g.Commands {
-			commands[i] = &g.Commands[i]
+			matches = append(matches, match{title: g.Title, command: &g.Commands[i]})
 		}
-		if len(commands) > 0 {
-			add(g.Title, commands)
+	}
+	c.rows, c.labels, c.cursor = c.rows[:0], 0, -1
+	for i, m := range matches {
+		if i == 0 || m.title != matches[i-1].title {
+			c.rows = append(c.rows, commandRow{title: m.title})
+		}
+		c.rows = append(c.rows, commandRow{command: m.command})
+		c.labels = max(c.labels, text.Width(m.command.Label))
+		if c.cursor < 0 || m.command == picked {
+			c.cursor = len(c.rows) - 1
 		}
 	}
 }
@@ -212,31 +197,34 @@ func (c *Commands) list() {
 // nowhere is the rank of what does not match.
 const nowhere = 100
 
-// rank says how well a command fits the words, 0 the best: they begin its label or a word of
-// it, stand in it, stand in its note or heading, or are in the label with letters between.
+// rank says how well a command fits the words, 0 the best: they are its name, each is a word of it, begins one, begins a
+// synonym, stands in its name, synonyms or heading, or in its note, or their letters are scattered in its name.
 func rank(c *Command, title string, words []string) int {
-	if len(words) == 0 {
-		return 0
+	name := strings.ToLower(c.Label)
+	synonyms := name + " " + c.Synonyms
+	in := synonyms + " " + strings.ToLower(title)
+	each := func(in string, fits func(in, typed string) bool) bool {
+		parts := append(strings.Fields(strings.Trim(in, "…")), in)
+		return !slices.ContainsFunc(words, func(typed string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return fits(part, typed) })
+		})
 	}
-	label := strings.ToLower(c.Label)
 	joined := strings.Join(words, " ")
 	switch {
-	case strings.HasPrefix(label, joined):
+	case len(words) == 0, name == joined:
+		return 0
+	case each(name, func(word, typed string) bool { return word == typed }):
 		return 1
-	case strings.Contains(" "+label, " "+joined):
+	case each(name, strings.HasPrefix):
 		return 2
-	}
-	all := func(in string) bool {
-		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(in, w) })
-	}
-	switch {
-	case all(label):
+	case each(synonyms, strings.HasPrefix):
 		return 3
-	case all(label + " " + strings.ToLower(title)):
+	case each(in, strings.Contains):
 		return 4
-	case all(label + " " + strings.ToLower(title+" "+c.Note)):
+	case each(in+" "+strings.ToLower(c.Note), strings.Contains):
 		return 5
-	case len(joined) > 2 && len(fuzzy.Find(joined, []string{label})) > 0:
+	}
+	if len(joined) > 2 && len(fuzzy.Find(joined, []string{name})) > 0 {
 		return 6
 	}
 	return nowhere
