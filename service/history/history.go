@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -33,9 +34,20 @@ func New(j *journal.Journal, paths config.Paths, version string, now func() time
 	return &History{j, paths, version, now}
 }
 
-// ParseFilter reads what an operator types to narrow the timeline; see journal.ParseFilter.
-func ParseFilter(text string, now time.Time) (model.HistoryFilter, error) {
-	return journal.ParseFilter(text, now)
+// EveryProfile is the term of a filter that asks for the entries of all profiles.
+const EveryProfile = "profile:all"
+
+// ParseFilter reads what an operator types to narrow the timeline; see journal.ParseFilter. Without a term about
+// profiles the entries are those of one.
+func ParseFilter(text, profile string, now time.Time) (model.HistoryFilter, error) {
+	f, err := journal.ParseFilter(text, now)
+	switch {
+	case f.Profile == "all":
+		f.Profile = ""
+	case !strings.Contains(text, "profile:"):
+		f.Profile = profile
+	}
+	return f, err
 }
 
 // Entries are one page of the timeline, newest first.

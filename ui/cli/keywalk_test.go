@@ -11,7 +11,7 @@ import (
 // its failure.
 func walkHistory(w *uitest.Whole) {
 	w.Press("5", "/")
-	w.Type("kind:fetch")
+	w.Type("profile:all kind:fetch")
 	w.Press("enter")
 	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+7)) // the three after the seeds, that of the walk, three of the comparison
 	shows := []string{"image/png", "No connection to", "407 Proxy Authentication Required"}

@@ -54,6 +54,7 @@ func (j *fakeJournal) Entries(ctx context.Context, f model.HistoryFilter) ([]mod
 		switch {
 		case f.Before > 0 && a.ID >= f.Before,
 			f.Class != "" && a.Class != f.Class,
+			f.Profile != "" && a.Profile != f.Profile,
 			!f.Since.IsZero() && a.At.Before(f.Since),
 			slices.ContainsFunc(f.Words, func(w string) bool { return !strings.Contains(a.URL, w) }):
 			continue
@@ -76,7 +77,7 @@ func entries(n int) []model.HistoryEntry {
 	out := make([]model.HistoryEntry, 0, n)
 	for i := n; i > 0; i-- {
 		a := model.HistoryEntry{
-			ID: int64(i), Ref: fmt.Sprintf("f_%d", i), At: time.Now().Add(time.Duration(i-n) * time.Minute), Kind: model.HistoryFetch,
+			ID: int64(i), Profile: "local", Ref: fmt.Sprintf("f_%d", i), At: time.Now().Add(time.Duration(i-n) * time.Minute), Kind: model.HistoryFetch,
 			Zone: "unlocker_demo", URL: fmt.Sprintf("http://lab.test/page/%d", i), Via: model.ViaAPI, Key: "batch-user",
 			Class: model.ClassOK, Status: 200, Bytes: 1200, Total: 40 * time.Millisecond,
 		}
@@ -122,7 +123,7 @@ func open(t *testing.T, j *fakeJournal, w, h int) *uitest.Screen {
 	view := history.New(history.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: j})
 	other := &stub{}
 	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: kit.Session{Local: true, Ready: true},
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: kit.Session{ProfileName: "local", Local: true, Ready: true},
 		Tabs: []ui.Tab{
 			{ID: kit.History, View: view},
 			{ID: kit.Sandbox, View: other},
@@ -325,12 +326,12 @@ func TestEveryOutcomeIsNamedAtEverySize(t *testing.T) {
 		for i, c := range []model.Class{model.ClassOutside, model.ClassAccessRestricted, model.ClassTooFast} {
 			j.all[i].Class = c
 		}
-		j.all[0].Cause, j.all[0].Profile = model.CauseTargetError, "acme"
+		j.all[0].Cause = model.CauseTargetError
 		s := open(t, j, 80, 24)
 		s.Expect("✗ target error", "✗ other failures 1", "cost unpriced")
 		s.ExpectNot("%")
 		s.Resize(160, 24)
-		s.Expect("✗ other failures 1 (13 %)", "· acme ·")
+		s.Expect("✗ other failures 1 (13 %)", "· local ·")
 	})
 }
 

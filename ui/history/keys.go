@@ -8,17 +8,18 @@ import (
 
 // Intents of the tab's keys.
 type (
-	openRow     struct{}
-	openFilter  struct{}
-	applyFilter struct{}
-	closeFilter struct{}
-	clearFilter struct{}
-	refresh     struct{}
-	lastRow     struct{}
-	copyMenu    struct{}
-	toggleLog   struct{}
-	openRequest struct{}
-	copyRequest struct{}
+	openRow       struct{}
+	openFilter    struct{}
+	applyFilter   struct{}
+	closeFilter   struct{}
+	otherProfiles struct{} // or no longer
+	clearFilter   struct{}
+	refresh       struct{}
+	lastRow       struct{}
+	copyMenu      struct{}
+	toggleLog     struct{}
+	openRequest   struct{}
+	copyRequest   struct{}
 )
 
 // Bindings are the tab's keys.
@@ -44,10 +45,15 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.filter.text == "" {
 		clr.Disabled, clr.Hidden = "no filter is set", true
 	}
+	profiles := "all profiles"
+	if m.everyProfile() {
+		profiles = "this profile"
+	}
 	out := []kit.Binding{
 		open,
 		{Name: "history.filter", Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Name: "history.requests", Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
+		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles, with the cost of each, or those of the profile in use alone.", Group: "Filter", Intent: otherProfiles{}},
+		{Name: "history.requests", Keys: []string{"w"}, Label: "emulator", Command: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
 		clr, cpy,
 		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
 		{Name: "history.reload", Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},

@@ -64,15 +64,24 @@ type filter struct {
 type strip struct {
 	counts map[model.Class]int
 	total  int
-	spend  model.Spend // of the fetches
+	spend  map[string]model.Spend // of the fetches, by profile
 }
 
 // New makes the tab. Nothing is read before Init.
 func New(d Deps) *Model {
 	m := &Model{deps: d, log: newRequestLog()}
-	m.table.Columns = []widget.Column{
+	m.table.Columns = m.columns()
+	m.table.Empty = emptyJournal
+	return m
+}
+
+// everyProfile reports whether the entries may be of several profiles: then each names its own.
+func (m *Model) everyProfile() bool { return m.filter.parsed.Profile == "" }
+
+func (m *Model) columns() []widget.Column {
+	out := []widget.Column{
+		{Title: "PROFILE", Width: 8},
 		{Title: "TIME", Width: 8},
-		{Title: "PROFILE", Width: 8, Priority: 3},
 		{Title: "KIND", Width: 5, Priority: 7},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE / KEY", Width: 16, Priority: 1},
@@ -83,15 +92,17 @@ func New(d Deps) *Model {
 		{Title: "COST", Width: 8, Right: true, Priority: 6},
 		{Title: "WHAT", Width: 24, Flex: true},
 	}
-	m.table.Empty = emptyJournal
-	return m
+	if !m.everyProfile() {
+		out = out[1:]
+	}
+	return out
 }
 
 // Title is the tab's name.
 func (m *Model) Title() string { return "History" }
 
-// Init loads the first page.
-func (m *Model) Init() tea.Cmd { return m.reload() }
+// Init waits for the session, whose profile's entries are then loaded.
+func (m *Model) Init() tea.Cmd { return nil }
 
 // Focus reloads the newest page when the cursor is at the top. Further down the
 // rows stay where they are.
@@ -113,7 +124,7 @@ func (m *Model) Blur() {
 }
 
 // emptyJournal is shown while the journal has no entries.
-const emptyJournal = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
+const emptyJournal = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here. p shows what other profiles did."
 
 // CapturingText reports whether the filter is being edited.
 func (m *Model) CapturingText() bool { return m.filter.open }

@@ -15,7 +15,7 @@ func TestNewEntriesAreCountedWhileTheCursorIsBelowTheTop(t *testing.T) {
 		s.Press("j")
 		s.Expect("2 of 200 or more")
 		j.mu.Lock()
-		j.all = append([]model.HistoryEntry{{ID: 9002, At: time.Now(), Kind: model.HistoryFetch, URL: "http://new.test/"}, {ID: 9001, At: time.Now()}}, j.all...)
+		j.all = append([]model.HistoryEntry{{ID: 9002, Profile: "local", At: time.Now(), Kind: model.HistoryFetch, URL: "http://new.test/"}, {ID: 9001, Profile: "local", At: time.Now()}}, j.all...)
 		j.mu.Unlock()
 		s.ExpectNot("new,")
 		s.After(6 * time.Second)
@@ -50,18 +50,18 @@ func TestWhatAnotherProcessDoesIsShownWhileItHappens(t *testing.T) {
 			defer j.mu.Unlock()
 			j.all = with(j.all)
 		}
-		call := model.HistoryEntry{ID: 9001, At: time.Now(), Kind: model.HistoryAgent, Source: model.SourceAgent, URL: "http://shop.test/", Text: "fetch: under way"}
+		call := model.HistoryEntry{ID: 9001, Profile: "local", At: time.Now(), Kind: model.HistoryAgent, Source: model.SourceAgent, URL: "http://shop.test/", Text: "fetch: under way"}
 		change(func(all []model.HistoryEntry) []model.HistoryEntry { return append([]model.HistoryEntry{call}, all...) })
 		s.After(2 * time.Second)
 		s.Expect("1 of 200 or more", "http://shop.test/  fetch: under way", "by an agent")
-		fetch := model.HistoryEntry{ID: 9002, At: time.Now(), Kind: model.HistoryFetch, Source: model.SourceAgent, Class: model.ClassOK, URL: "http://shop.test/"}
+		fetch := model.HistoryEntry{ID: 9002, Profile: "local", At: time.Now(), Kind: model.HistoryFetch, Source: model.SourceAgent, Class: model.ClassOK, URL: "http://shop.test/"}
 		change(func(all []model.HistoryEntry) []model.HistoryEntry {
 			call.Text = "fetch: ok"
-			proof := model.HistoryEntry{ID: 9003, At: time.Now(), Kind: model.HistoryFetch, Source: model.SourceRotation, Cause: model.CauseWanted, Status: 401, URL: "http://lab.test/whoami", Text: "Proof for a step."}
+			proof := model.HistoryEntry{ID: 9003, Profile: "local", At: time.Now(), Kind: model.HistoryFetch, Source: model.SourceRotation, Cause: model.CauseWanted, Status: 401, URL: "http://lab.test/whoami", Text: "Proof for a step."}
 			return append([]model.HistoryEntry{proof, fetch, call}, all[1:]...)
 		})
 		s.After(2 * time.Second)
-		s.Expect("[agent] http://shop.tes…", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")
+		s.Expect("[agent] http://shop.test/", "fetch: ok ", "[rotation] http://lab.test/whoami  Proof for a step.", "by a rotation", "✓ refused as wanted", "fetch · refused as wanted · 401 · by a rotation")
 		s.ExpectNot("under way", "wanted · refused as wanted")
 		s.Press("pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown", "pgdown")
 		s.Expect("/page/105") // no entry is lost between the pages

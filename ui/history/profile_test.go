@@ -7,33 +7,75 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 )
 
-// Each line says of which profile it is where there is room, and of which key an event of a key is.
-func TestEachLineNamesItsProfileAndAnEventItsKey(t *testing.T) {
-	for width, want := range map[int]bool{80: false, 100: true, 120: true, 200: true} {
+// shared is a journal with entries of the emulator's profile and of two accounts.
+func shared() *fakeJournal {
+	of := func(id int64, profile string, cost float64) model.HistoryEntry {
+		a := entries(1)[0]
+		a.ID, a.Profile, a.URL, a.Cost, a.Priced = id, profile, "http://"+profile+".test/", cost, true
+		return a
+	}
+	return &fakeJournal{all: []model.HistoryEntry{of(4, "local", 0.25), of(3, "acme", 0.5), of(2, "beta-2", 2), of(1, "acme", 1)}}
+}
+
+// The timeline and its sum are those of the profile in use, until one asks for all: then each line names its
+// profile, and the emulator's dollars are never added to an account's.
+func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
+	for _, size := range [][2]int{{60, 16}, {80, 24}, {120, 40}, {200, 60}} {
 		synctest.Test(t, func(t *testing.T) {
-			fetch := entries(1)[0]
-			fetch.Profile = "acme"
+			s := open(t, shared(), size[0], size[1])
+			s.Expect("1 of 1", "cost $0.2500", "local.test", "p all profiles")
+			s.ExpectNot("acme", "beta-2", "PROFILE")
+			s.Press("p")
+			s.Expect("1 of 4", "PROFILE", "acme $1.50", "beta-2 $2.00", "local $0.2500", "p this profile", "profile:all")
+			for line := range strings.Lines(s.Screen()) {
+				if host := strings.Index(line, ".test"); host >= 0 && strings.Contains(line, "00:00") && !strings.Contains(line[:host], strings.Fields(strings.Trim(line, " │›"))[0]) {
+					t.Errorf("a line does not name its profile: %q", line)
+				}
+			}
+			s.Press("p")
+			s.Expect("1 of 1", "cost $0.2500")
+			s.ExpectNot("acme", "profile:all")
+			s.Press("/")
+			s.Type("profile:acme")
+			s.Press("enter")
+			s.Expect("1 of 2", "cost $1.50")
+			s.ExpectNot("local.test", "PROFILE")
+			s.Press("esc")
+			s.Expect("1 of 1", "local.test")
+		})
+	}
+}
+
+// Another profile's entries take the place of those of the one before.
+func TestTheTimelineFollowsTheProfile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, shared(), 80, 24)
+		s.Expect("local.test")
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true}})
+		s.Expect("1 of 2", "acme.test", "cost $1.50")
+		s.ExpectNot("local.test")
+	})
+}
+
+// Each line says of which key an event of a key is.
+func TestAnEventNamesItsKey(t *testing.T) {
+	for _, width := range []int{80, 100, 120, 200} {
+		synctest.Test(t, func(t *testing.T) {
 			j := &fakeJournal{all: []model.HistoryEntry{
-				{ID: 3, At: time.Now(), Kind: model.HistoryKey, Profile: "beta-2", Key: "etl-main", Ref: "etl-main", Text: "rotated: by a new key"}, fetch,
+				{ID: 3, At: time.Now(), Kind: model.HistoryKey, Profile: "local", Key: "etl-main", Ref: "etl-main", Text: "rotated: by a new key"}, entries(1)[0],
 			}}
 			s := open(t, j, width, 24)
 			s.Expect("etl-main", "rotated")
-			line := ""
 			for l := range strings.Lines(s.Screen()) {
 				if strings.Contains(l, "rotated: by") && strings.Contains(l, "00:00") && !strings.Contains(l, "etl-main") {
 					t.Errorf("at %d cells the event does not name its key:\n%s", width, s.Screen())
 				}
-				if strings.Contains(l, "page/1") {
-					line = l
+				if strings.Contains(l, "page/1") && width >= 100 && !strings.Contains(l, "200") {
+					t.Errorf("at %d cells the status is gone:\n%s", width, s.Screen())
 				}
-			}
-			if strings.Contains(line, "acme") != want || strings.Count(s.Screen(), "PROFILE") != map[bool]int{true: 1}[want] {
-				t.Errorf("at %d cells:\n%s", width, s.Screen())
-			}
-			if width >= 100 && !strings.Contains(line, "200") {
-				t.Errorf("at %d cells the status is gone:\n%s", width, s.Screen())
 			}
 		})
 	}

@@ -112,6 +112,16 @@ func (m *Model) watch() tea.Cmd {
 func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	before := m.session
 	m.session = s
+	var entries tea.Cmd
+	if s.ProfileName != before.ProfileName || !m.loaded && !m.load.Running() {
+		entries = m.setFilter(m.filter.text)
+	}
+	return tea.Batch(entries, m.logOf(before))
+}
+
+// logOf follows the emulator of the session, which was another before.
+func (m *Model) logOf(before kit.Session) tea.Cmd {
+	s := m.session
 	switch {
 	case !m.log.on:
 		return nil

@@ -115,7 +115,11 @@ func localSession() kit.Session {
 func openRequest(t *testing.T, f *fakeRequests, session kit.Session, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
-	deps := history.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: &fakeJournal{all: entries(3)}}
+	journal := &fakeJournal{all: entries(3)}
+	for i := range journal.all {
+		journal.all[i].Profile = session.ProfileName
+	}
+	deps := history.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: journal}
 	if f != nil {
 		deps.Requests = f
 	}
@@ -272,7 +276,7 @@ func TestAnotherEmulatorIsReadFromItsStart(t *testing.T) {
 		s.After(time.Second)
 		s.Expect("1 of 1")
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true}})
-		s.Expect("last 3:")
+		s.Expect("p shows what other profiles did")
 		if n := f.following(); n != 0 {
 			t.Errorf("%d follow without an emulator", n)
 		}

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
@@ -37,6 +39,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.copyMenu()
 	case writeHAR:
 		return m.writeHAR()
+	case otherProfiles:
+		if rest := strings.ReplaceAll(m.filter.text, history.EveryProfile, ""); rest != m.filter.text {
+			return m.setFilter(strings.TrimSpace(rest))
+		}
+		return m.setFilter(strings.TrimSpace(m.filter.text + " " + history.EveryProfile))
 	case openFilter, applyFilter, closeFilter, clearFilter:
 		return m.updateFilter(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
@@ -150,7 +157,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 		m.filter.open, m.filter.problem = true, ""
 		m.filter.input = widget.NewInput(m.deps.Theme) // the theme may have changed
 		m.filter.input.Prompt = "/ "
-		m.filter.input.Placeholder = "words class:captcha zone:x key:k kind:fetch since:2h"
+		m.filter.input.Placeholder = "words class:captcha zone:x kind:fetch since:2h " + history.EveryProfile
 		m.filter.input.SetWidth(max(m.width-8, 10))
 		m.filter.input.SetValue(m.filter.text)
 		m.filter.input.CursorEnd()
@@ -168,7 +175,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 
 // setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
-	parsed, err := history.ParseFilter(text, m.deps.Now())
+	parsed, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
 	if err != nil {
 		m.filter.problem = err.Error()
 		return nil
@@ -176,6 +183,7 @@ func (m *Model) setFilter(text string) tea.Cmd {
 	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
 	m.filter.open = false
 	m.filter.input.Blur()
+	m.table.Columns = m.columns()
 	m.table.Empty = "Nothing matches this filter. esc clears it."
 	if text == "" {
 		m.table.Empty = emptyJournal

@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,7 +78,16 @@ func (m *Model) stripLines(w int) []string {
 	if m.strip.total == 0 {
 		return []string{th.Muted.Render(text.Fit(" no outcomes in view", w))}
 	}
-	cost := "  " + th.Muted.Render("cost") + " " + m.strip.spend.String()
+	cost := "  " + th.Muted.Render("cost")
+	if len(m.strip.spend) == 0 {
+		cost += " $0"
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.strip.spend)) {
+		if m.everyProfile() {
+			cost += " " + text.Clean(name)
+		}
+		cost += " " + m.strip.spend[name].String()
+	}
 	for _, line := range []string{m.rates(true) + cost, m.rates(false) + cost} {
 		if text.Width(line) <= w {
 			return []string{text.Fit(line, w)}
@@ -135,15 +146,19 @@ func (m *Model) row(i int) []widget.Cell {
 	if a.Kind == model.HistoryKey {
 		zone = widget.Cell{Text: a.Key, Ink: th.Muted}
 	}
-	return []widget.Cell{
-		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
+	cells := []widget.Cell{
 		{Text: a.Profile, Ink: th.Muted},
+		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
 		widget.C(string(a.Kind)), class, zone, widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration),
 		{Text: a.CostWords(), Ink: th.Muted},
 		{Text: describe(a), Short: briefly(a)},
 	}
+	if !m.everyProfile() {
+		return cells[1:]
+	}
+	return cells
 }
 
 // describe describes an entry in one line.

@@ -120,14 +120,17 @@ func (w *window) rates() (byClass map[model.Class]int, total int) {
 	return byClass, total
 }
 
-// spend is what the fetches and the tests of logins in memory cost.
-func (w *window) spend() (sum model.Spend) {
+// spend is what the fetches and the tests of logins in memory cost, by profile.
+func (w *window) spend() map[string]model.Spend {
+	sums := map[string]model.Spend{}
 	for _, rows := range w.pages {
 		for _, a := range rows {
 			if a.Billed() {
+				sum := sums[a.Profile]
 				sum.Add(a.Cost, a.Priced)
+				sums[a.Profile] = sum
 			}
 		}
 	}
-	return sum
+	return sums
 }
