@@ -356,7 +356,7 @@ func (c *Collection) Render(w, h int) string {
 	if r, ok := c.current(); ok && r.entry >= 0 {
 		detail = strings.Join(widget.Foot(th, w, c.entries[r.entry].Name+" · "+describe(c.entries[r.entry]), ""), "\n")
 	}
-	return widget.Stack(" "+c.input.View(), c.table.Render(th, true, w, max(h-4, 1)), detail)
+	return widget.Stack(" "+widget.ViewInput(c.input), c.table.Render(th, true, w, max(h-4, 1)), detail)
 }
 
 // describe is a request in one line.

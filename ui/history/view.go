@@ -22,7 +22,7 @@ func (m *Model) Render(w, h int) string {
 	iw, ih := widget.Inner(w, h)
 	var lines []string
 	if m.filter.open {
-		lines = append(lines, " "+m.filter.input.View())
+		lines = append(lines, " "+widget.ViewInput(m.filter.input))
 		if m.filter.problem != "" {
 			lines = append(lines, th.Bad.Render(" ✗ "+text.Cut(text.Clean(m.filter.problem), iw-4)))
 		}

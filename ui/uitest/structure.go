@@ -2,6 +2,7 @@ package uitest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,7 +53,7 @@ func titleBefore(border []rune, column int) string {
 }
 
 // StructureFaults are what is wrong with a screen of w×h cells: a row that is wider than the terminal or
-// whose border is missing, a word cut without "…", no focus, no footer. widest is the same screen on the
+// whose border is missing, a word cut without "…", no focused frame that is whole, no footer or half a hint in it. widest is the same screen on the
 // widest terminal, where every word is whole.
 func StructureFaults(screen, widest string, w, h int) (faults []string) {
 	rows := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
@@ -80,13 +81,69 @@ func StructureFaults(screen, widest string, w, h int) (faults []string) {
 			}
 		}
 	}
-	if !strings.ContainsAny(screen, "▌›") {
+	if !focused(cells) {
 		faults = append(faults, "nothing has the focus")
 	}
-	if footer := rows[h-1]; strings.TrimSpace(footer) == "" || strings.HasSuffix(footer, "…") {
+	if footer := rows[h-1]; strings.TrimSpace(footer) == "" || strings.HasSuffix(footer, "…") || len(halfHints(footer, widest)) > 0 {
 		faults = append(faults, fmt.Sprintf("the footer is not whole: %q", footer))
 	}
 	return faults
+}
+
+// focused reports whether a pane with the mark of the focus, or a dialog, has its whole frame: what is drawn over it, or
+// beyond it, would break that.
+func focused(cells [][]rune) bool {
+	for top, row := range cells {
+		for left := range row {
+			if left+1 < len(row) && row[left] == '╭' && row[left+1] == '▌' && framed(cells, top, left) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// framed reports whether the frame that begins in a cell is whole.
+func framed(cells [][]rune, top, left int) bool {
+	right := left + 1
+	for right < len(cells[top]) && !strings.ContainsRune("╭╮", cells[top][right]) {
+		right++
+	}
+	if right == len(cells[top]) || cells[top][right] != '╮' {
+		return false
+	}
+	for _, row := range cells[top+1:] {
+		if right >= len(row) {
+			return false
+		}
+		switch string([]rune{row[left], row[right]}) {
+		case "╰╯":
+			return true
+		case "││", "├┤":
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// halfHints are the hints at the left of a footer that the footer of the widest terminal does not have.
+func halfHints(footer, widest string) (half []string) {
+	rows := strings.Split(strings.TrimSuffix(widest, "\n"), "\n")
+	hints := func(footer string) []string {
+		left, _, _ := strings.Cut(strings.TrimLeft(footer, " "), "  ")
+		return strings.Split(strings.TrimSpace(left), " · ")
+	}
+	whole := hints(rows[len(rows)-1])
+	for _, hint := range hints(footer) {
+		if slices.ContainsFunc(whole, func(w string) bool { return strings.HasPrefix(hint, w+" ") }) {
+			break // what stands at the right comes after one blank
+		}
+		if !slices.Contains(whole, hint) {
+			half = append(half, hint)
+		}
+	}
+	return half
 }
 
 // continued reports whether a long word that fills its row goes on in the next one.

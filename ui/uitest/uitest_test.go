@@ -132,7 +132,7 @@ func TestGoldenWholeProgram(t *testing.T) {
 	p.Press("ctrl+j")
 	p.WaitFor(strings.Repeat("|", 60))
 	p.Press("?")
-	uitest.Golden(t, "counter-help", p.WaitFor("Find a command", "more"))
+	uitest.Golden(t, "counter-help", p.WaitFor("Find a command", "↓ "))
 	p.Press("esc")
 	p.WaitGone("Find a command")
 	p.Resize(50, 10)

@@ -234,11 +234,11 @@ func TestGoldenScreens(t *testing.T) {
 					s.after(h, p)
 				}
 				p.Golden(t, golden(name), h.mask)
-				if !mainScreens[s.name] {
-					drawnWhole(p, 120, 40)
-				}
 				if pictures[s.name] && size.w == 120 {
 					p.Picture(t, filepath.Join("docs", "pictures", strings.ReplaceAll(s.name, "/", "-")+".svg"), h.mask)
+				}
+				if size.w == 80 {
+					drawnWhole(t, p)
 				}
 			})
 		}

@@ -192,7 +192,7 @@ func (p *Page) lineView(w int) string {
 	if l.kind != lineNone {
 		head := map[lineKind]string{lineFilter: " filter ", lineJQ: " jq ", lineSearch: " / "}[l.kind]
 		l.input.SetWidth(max(w-text.Width(head)-1, 8))
-		return text.Cut(t.KeyHint.Render(head)+strings.TrimRight(l.input.View(), " "), w)
+		return text.Cut(t.KeyHint.Render(head)+strings.TrimRight(widget.ViewInput(l.input), " "), w)
 	}
 	var words []string
 	if l.search != "" {

@@ -241,7 +241,7 @@ func (c *Commands) Render(w, h int) string {
 	t := c.theme
 	c.input.SetWidth(max(w-4, 1))
 	lines := make([]string, 0, h)
-	lines = append(lines, text.Fit(" "+t.KeyHint.Render("› ")+c.input.View(), w))
+	lines = append(lines, text.Fit(" "+t.KeyHint.Render("› ")+ViewInput(c.input), w))
 	c.drawn = max(h-1, 0)
 	if c.cursor < 0 {
 		lines = append(lines, " "+t.Muted.Render("nothing matches"))

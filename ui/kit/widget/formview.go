@@ -189,7 +189,7 @@ func (f *Form) typedText(fd *field, on bool, width int) string {
 		if hidden {
 			return fd.input.View()
 		}
-		return viewInput(fd.input)
+		return ViewInput(fd.input)
 	}
 	if v == "" {
 		return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
@@ -208,7 +208,7 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 	case FieldPick:
 		if on && f.editing {
 			fd.list.input.SetWidth(width - 1)
-			return fd.list.input.View()
+			return ViewInput(fd.list.input)
 		}
 		if fd.Value == "" {
 			return t.Placeholder.Render(text.Cut(fd.Placeholder, width))

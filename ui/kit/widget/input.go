@@ -77,8 +77,9 @@ func updateField(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, said)
 }
 
-// viewInput is an editor as it is drawn: with tokens for what is not visible.
-func viewInput(in textinput.Model) string {
+// ViewInput is an editor as it is drawn: with tokens for what is not visible.
+func ViewInput(in textinput.Model) string {
+	in.Placeholder = text.Cut(in.Placeholder, max(in.Width(), 1))
 	value := in.Value()
 	if shown := text.Clean(value); shown != value {
 		at := utf8.RuneCountInString(text.Clean(string([]rune(value)[:in.Position()])))

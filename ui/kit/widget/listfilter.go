@@ -162,5 +162,5 @@ func (f *ListFilter) Line(t *kit.Theme, shown, all, w int) string {
 		return text.Cut(head+text.Cut(text.Clean(f.text), room)+ink.Render(tail), w)
 	}
 	f.input.SetWidth(max(min(w/2, w-4-text.Width(tail)), 16))
-	return text.Cut(head+strings.TrimRight(f.input.View(), " ")+ink.Render(text.Clean(tail)), w)
+	return text.Cut(head+strings.TrimRight(ViewInput(f.input), " ")+ink.Render(text.Clean(tail)), w)
 }

@@ -152,7 +152,7 @@ func (f *Finder) Render(w, h int) string {
 	f.list.input.SetWidth(max(w-4, 1))
 	foot := f.foot()
 	table := f.list.table.Render(t, true, w, max(h-1-len(foot), 1))
-	return Stack(append([]string{text.Fit(" "+t.KeyHint.Render("› ")+f.list.input.View(), w), table}, foot...)...)
+	return Stack(append([]string{text.Fit(" "+t.KeyHint.Render("› ")+ViewInput(f.list.input), w), table}, foot...)...)
 }
 
 func (f *Finder) foot() []string {
