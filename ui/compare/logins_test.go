@@ -112,7 +112,7 @@ func TestARealAccountIsToldThePriceOfCalls(t *testing.T) {
 		r.run = login(false)
 		r.openLogins()
 		r.Press("t")
-		r.Expect("Test every zone?", "3 calls to each of 2 zones", "About $0.0030 on this account.", "of the zones have no rate")
+		r.Expect("Test every zone?", "3 calls to each of 2 zones", "About $0.0030 on this account.", "Unpriced, as the profile has no rate: unlocker.")
 		r.After(time.Second)
 		r.Press("n")
 		if n := r.requests(); n != 0 {

@@ -8,9 +8,9 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -264,6 +264,9 @@ func (p *Page) try(r request) tea.Cmd {
 		case len(g.Cells) == 0:
 			return kit.Warn("There is no zone to compare: the profile names none.")
 		}
+		if g.Kind == model.CompareZones && r.preset.Zones == nil && !p.session.Local {
+			return p.askZones(r, chosen(g, 1))
+		}
 		spec := p.kindOf(g.Kind).question(r, g)
 		if spec.Body == "" {
 			return p.start(r, g)
@@ -369,36 +372,33 @@ func (p *Page) elapsed() string {
 	return p.deps.Theme.Accent.Render("● " + text.Duration(p.deps.Now().Sub(p.grid.Started)) + " · esc stops it")
 }
 
-// PriceWords say what n calls to zones cost, as far as the profile says it: a real account pays
-// for each.
-func (p *Page) PriceWords(n int, zones ...model.Zone) string {
+// PriceWords say what n calls of the test page to each of some zones cost.
+func (p *Page) PriceWords(n int, zones ...model.Zone) string { return p.price(n, p.pageBytes(), zones) }
+
+// price says what n calls to each of some zones cost, as far as the profile says it: a real account pays for each.
+func (p *Page) price(n int, bytes int64, zones []model.Zone) string {
 	if p.session.Local {
 		return "The emulator charges nothing."
 	}
 	var dollars float64
-	unpriced, perGB := 0, false
+	var unpriced []string
+	size := ""
 	for _, z := range zones {
-		if !z.Rate.Priced() {
-			unpriced++
+		cost, priced := z.Rate.Cost(float64(n), float64(n)*float64(bytes))
+		if name := cmp.Or(string(z.Name), "agent access"); !priced && !slices.Contains(unpriced, name) {
+			unpriced = append(unpriced, name)
 		}
-		perGB = perGB || z.Rate.PerGB > 0
-		cost, _ := z.Rate.Cost(float64(n), float64(n)*float64(p.pageBytes()))
+		if z.Rate.PerGB > 0 {
+			size = " with " + text.Bytes(bytes) + " a call"
+		}
 		dollars += cost
 	}
 	var parts []string
-	if unpriced < len(zones) {
-		words := "About " + model.SmallDollars(dollars)
-		if perGB {
-			words += " with " + text.Bytes(p.pageBytes()) + " a call"
-		}
-		parts = append(parts, words+" on this account.")
+	if dollars > 0 {
+		parts = append(parts, "About "+model.SmallDollars(dollars)+size+" on this account.")
 	}
-	if unpriced > 0 {
-		who := "The zone has"
-		if len(zones) > 1 {
-			who = fmt.Sprintf("%d of the zones have", unpriced)
-		}
-		parts = append(parts, who+" no rate in the profile: what it costs is not known.")
+	if len(unpriced) > 0 {
+		parts = append(parts, "Unpriced, as the profile has no rate: "+strings.Join(unpriced, ", ")+". 'zonedeck zones rates --set' writes one.")
 	}
 	return strings.Join(parts, " ")
 }

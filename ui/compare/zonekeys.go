@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type (
 	closePage   struct{}
 	openCell    struct{}
 	adoptWinner struct{}
+	adoptCell   struct{}
 	markCell    struct{}
 	diffCells   struct{}
 	sendAgain   struct{ addRun bool } // everything anew, or one more run of each
@@ -59,6 +61,7 @@ func (p zones) bindings() []kit.Binding {
 	return []kit.Binding{
 		{Name: "compare.open", Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
 		{Name: "compare.adopt", Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
+		{Name: "compare.form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the zone and the method of the cell. Other cells run on.", Group: group, Intent: adoptCell{}, Disabled: none},
 		{Name: "compare.again", Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
 		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
 		{Name: "compare.difference", Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
@@ -106,6 +109,13 @@ func (adoptWinner) do(p *Page) tea.Cmd {
 	return kit.SendTo(p.deps.View, fill)
 }
 
+func (adoptCell) do(p *Page) tea.Cmd {
+	i, _ := p.cell()
+	fill := p.fillOf(i)
+	fill.Notice = fmt.Sprintf("The form has %s now. ctrl+j sends, w shows the comparison again.", p.grid.Cells[i].Place())
+	return kit.SendTo(p.deps.View, fill)
+}
+
 // do marks the cell under the cursor, or takes the mark away. The older of two marks gives way
 // to a third.
 func (markCell) do(p *Page) tea.Cmd { //nolint:unparam // an intent
@@ -124,7 +134,7 @@ func (markCell) do(p *Page) tea.Cmd { //nolint:unparam // an intent
 
 func (i sendAgain) do(p *Page) tea.Cmd {
 	r := request{base: p.grid.Base, addRun: i.addRun}
-	if r.preset = p.chosen(p.grid.Repeat); i.addRun {
+	if r.preset = chosen(p.grid, p.grid.Repeat); i.addRun {
 		r.preset.Repeat = 1
 	}
 	return p.try(r)
@@ -144,59 +154,59 @@ func (cancelCell) do(p *Page) tea.Cmd { //nolint:unparam // an intent
 	return nil
 }
 
-// do asks for zones, methods and runs.
 func (chooseZones) do(p *Page) tea.Cmd {
-	const both = "both"
-	chosen := p.chosen(max(p.grid.Repeat, 1))
-	way := both
-	switch {
-	case slices.Contains(chosen.Ways, model.ViaAgent):
-		way = string(model.ViaAgent)
-	case len(chosen.Ways) == 1:
-		way = string(chosen.Ways[0])
-	}
-	ways := []widget.Option{{Value: both, Label: "Both"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}
-	help := "Both: API and Native."
+	return p.askZones(request{base: p.grid.Base}, chosen(p.grid, max(p.grid.Repeat, 1)))
+}
+
+// askZones asks for zones, methods and runs; those of first are chosen at first. Nothing is sent before.
+func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
+	as, all := zones{p}, r
+	all.preset = model.Preset{Zones: p.session.Zones, Ways: []model.Via{model.ViaAPI, model.ViaNative}, Repeat: 1}
 	if p.session.Profile.AgentURL != "" {
-		help += " Agent too: both, and agent access."
-		ways = append(ways, widget.Option{Value: string(model.ViaAgent), Label: "Agent too"})
+		all.preset.Ways = append(all.preset.Ways, model.ViaAgent)
 	}
-	fields := []widget.Field{
-		{Name: "runs", Label: "Runs", Value: strconv.Itoa(chosen.Repeat), Help: "How often each zone is tried by each method, one run after the other.", Check: checkCalls(model.MaxRuns)},
-		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: ways, Help: help},
-	}
-	for _, z := range p.session.Zones {
-		on := ""
-		if slices.ContainsFunc(chosen.Zones, func(o model.Zone) bool { return o.Name == z.Name }) {
-			on = "true"
+	return p.plan(all, func(g model.Grid, err error) tea.Cmd {
+		if err != nil {
+			return kit.Fail("The comparison could not be made: " + oneLine(err))
 		}
-		fields = append(fields, widget.Field{Name: "zone " + string(z.Name), Label: string(z.Name), Kind: widget.FieldToggle, Value: on, Help: z.Product.Label()})
-	}
-	d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
-	d.Submit = "send"
-	d.OnSubmit = func(f *widget.Form) tea.Cmd {
-		r := request{base: p.grid.Base}
-		r.preset.Ways = []model.Via{model.ViaAPI, model.ViaNative}
-		r.preset.Repeat, _ = callsOf(f.Value("runs"), model.MaxRuns) // Check has read it
-		switch way := f.Value("ways"); way {
-		case both:
-		case string(model.ViaAgent):
-			r.preset.Ways = append(r.preset.Ways, model.ViaAgent)
-		default:
-			r.preset.Ways = []model.Via{model.Via(way)}
-		}
-		for _, z := range p.session.Zones {
-			if f.On("zone " + string(z.Name)) {
-				r.preset.Zones = append(r.preset.Zones, z)
+		toggle := func(name, label, help string, on bool) widget.Field {
+			f := widget.Field{Name: name, Label: label, Kind: widget.FieldToggle, Help: help}
+			if on {
+				f.Value = "true"
 			}
+			return f
 		}
-		if len(r.preset.Zones) == 0 {
-			d.Problem = "choose at least one zone"
-			return nil
+		var fields []widget.Field
+		for _, via := range all.preset.Ways {
+			fields = append(fields, toggle("by "+string(via), "by "+via.String(), "", slices.Contains(first.Ways, via)))
 		}
-		return tea.Sequence(kit.CloseOverlay(d), kit.Send(kit.Call(p.at, func() tea.Cmd { return p.try(r) })))
-	}
-	return kit.OpenOverlay(d)
+		fields = append(fields, widget.Field{Name: "runs", Label: "Runs", Value: strconv.Itoa(first.Repeat), Help: "How often each zone is tried by each method, one run after the other.", Check: checkCalls(model.MaxRuns)})
+		for _, z := range zonesOf(g) {
+			on := slices.ContainsFunc(first.Zones, func(o model.Zone) bool { return o.Name == z.Name })
+			fields = append(fields, toggle("zone "+string(z.Name), string(z.Name), z.Product.Label()+", "+z.Rate.String(), on))
+		}
+		d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
+		d.Submit, d.Deliberate, d.Intro = "send them", true, strings.Join(as.doubts(r, g), "\n\n")
+		picked := func(f *widget.Form) model.Grid {
+			out := g
+			out.Repeat, _ = callsOf(f.Value("runs"), model.MaxRuns) // Check says what is wrong
+			out.Cells = slices.DeleteFunc(slices.Clone(g.Cells), func(c model.Cell) bool {
+				return !f.On("by "+string(c.Via)) || c.Via != model.ViaAgent && !f.On("zone "+string(c.Zone.Name))
+			})
+			return out
+		}
+		d.OnChange = func(f *widget.Form) { d.Foot = cmp.Or(as.bill(picked(f)), "Nothing is chosen that can be sent.") }
+		d.OnChange(d.Form)
+		d.OnSubmit = func(f *widget.Form) tea.Cmd {
+			g := picked(f)
+			if as.bill(g) == "" {
+				d.Problem = "choose at least one zone and method"
+				return nil
+			}
+			return tea.Sequence(kit.CloseOverlay(d), kit.Send(kit.Call(p.at, func() tea.Cmd { return sendPlanned{r, g}.do(p) })))
+		}
+		return kit.OpenOverlay(d)
+	})
 }
 
 // callsOf reads a number of calls.

@@ -244,33 +244,40 @@ func (p zones) pageLines(w int) []string {
 	return out
 }
 
-// question is what it costs on a real account, and whether a request of another profile is meant.
+// question is asked before what was compared is sent once more.
 func (p zones) question(r request, g model.Grid) widget.ConfirmSpec {
-	var body []string
+	body := p.doubts(r, g)
+	if bill := p.bill(g); !p.session.Local && bill != "" {
+		body = append(body, bill)
+	}
+	return widget.ConfirmSpec{Title: "Compare " + text.Counted(len(zonesOf(g)), "zone") + "?", Body: strings.Join(body, "\n\n"), Yes: "send them"}
+}
+
+// doubts are whether a request of another profile is meant, and what may be wrong with the key.
+func (p zones) doubts(r request, g model.Grid) (out []string) {
 	if r.from != "" {
-		body = append(body, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", r.from, p.session.ProfileName))
+		out = append(out, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", r.from, p.session.ProfileName))
 	}
-	by := func(via model.Via) bool {
-		return slices.ContainsFunc(g.Cells, func(c model.Cell) bool { return c.Via == via })
+	byAPI := slices.ContainsFunc(g.Cells, func(c model.Cell) bool { return c.Via == model.ViaAPI })
+	if doubt := p.deps.Keys.Doubt(r.base.Key); doubt != "" && byAPI {
+		out = append(out, doubt)
 	}
-	if doubt := p.deps.Keys.Doubt(r.base.Key); doubt != "" && by(model.ViaAPI) {
-		body = append(body, doubt)
-	}
-	n := 0
+	return out
+}
+
+// bill is how many requests a comparison sends, and what they cost; empty where it sends none.
+func (p zones) bill(g model.Grid) string {
+	const page = 100_000 // bytes, as many pages have
+	var zones []model.Zone
 	for _, c := range g.Cells {
 		if c.Problem == "" {
-			n += g.Repeat
+			zones = append(zones, c.Zone)
 		}
 	}
-	names := model.ZoneNames(zonesOf(g))
-	if n > 0 && !p.session.Local {
-		words := strings.Join(names, ", ")
-		if by(model.ViaAgent) {
-			words += ", and by agent access"
-		}
-		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, words))
+	if len(zones) == 0 {
+		return ""
 	}
-	return widget.ConfirmSpec{Title: "Compare " + text.Counted(len(names), "zone") + "?", Body: strings.Join(body, "\n\n"), Yes: "send them"}
+	return fmt.Sprintf("%s to profile %s at once. %s", text.Counted(len(zones)*g.Repeat, "request"), p.session.ProfileName, p.price(g.Repeat, page, zones))
 }
 
 // zonesOf are the zones of a comparison, each once; agent access has none.
@@ -284,10 +291,10 @@ func zonesOf(g model.Grid) []model.Zone {
 	return out
 }
 
-// chosen are the zones and methods of the comparison, with so many runs of each.
-func (p *Page) chosen(runs int) model.Preset {
-	out := model.Preset{Zones: append([]model.Zone{}, zonesOf(p.grid)...), Repeat: runs}
-	for _, c := range p.grid.Cells {
+// chosen are the zones and methods of a comparison, with so many runs of each.
+func chosen(g model.Grid, runs int) model.Preset {
+	out := model.Preset{Zones: append([]model.Zone{}, zonesOf(g)...), Repeat: runs}
+	for _, c := range g.Cells {
 		if !slices.Contains(out.Ways, c.Via) {
 			out.Ways = append(out.Ways, c.Via)
 		}

@@ -203,25 +203,90 @@ func TestWhatTheHistoryDoesNotKeepIsNotSent(t *testing.T) {
 	})
 }
 
-func TestARealAccountIsAskedEachTimeAboutWhatCanBeSent(t *testing.T) {
-	test(t, real(), 120, 40, func(r *rig) {
-		r.profile.Zones[0].Password = "" // so that it cannot be sent Native
-		r.profile.AgentURL = "http://127.0.0.1:8080/mcp"
-		r.doubt = "This key expires today."
-		r.do(func() tea.Cmd { return r.page.Compare(page, "local") })
-		r.Expect("Compare 2 zones?", "This request was sent with profile local", "This key expires today.", "4 requests to profile acme at once", "dc, unlocker, and by agent access")
-		r.After(time.Second) // a question ignores keys that were meant for something else
+func TestARealAccountChoosesZonesAndMethodsBeforeItPays(t *testing.T) {
+	p := real()
+	p.AgentURL = "http://127.0.0.1:8080/mcp"
+	for _, size := range [][2]int{{60, 16}, {80, 24}, {120, 40}, {200, 60}} {
+		test(t, p, size[0], size[1], func(r *rig) {
+			r.doubt = "This key expires today."
+			r.do(func() tea.Cmd { return r.page.Compare(page, "local") })
+			r.Expect("What to compare", "This request was sent with profile local", "5 requests to profile acme at once.")
+			if size[1] > 16 {
+				r.Expect("This key expires today.", "by API", "[x]", "by Native", "by Agent", "serp", "About $0.0020 on this account.", "unlocker, agent access.")
+			}
+			r.Press("down", "down", "space") // not by agent access
+			r.Expect("4 requests to profile acme")
+			r.Press("up", "up", "space", "enter") // nor by the API; enter never sends
+			r.Expect("2 requests to profile acme")
+			if n := r.requests(); n != 0 {
+				t.Errorf("%d requests were sent before the answer", n)
+			}
+			r.Press("ctrl+j")
+			r.Expect("winner: unlocker by Native")
+			if n := r.requests(); n != 2 || slices.ContainsFunc(r.sent, func(q model.FetchRequest) bool { return q.Via != model.ViaNative }) || r.grew != 1 {
+				t.Errorf("%d requests were sent: %+v", n, r.sent)
+			}
+			if len(r.confirmed) != 1 || r.confirmed[0] != "k1" {
+				t.Errorf("keys %v are confirmed", r.confirmed)
+			}
+			r.Press("f5")
+			r.Expect("Compare 2 zones?", "2 requests to profile acme at once.", "Unpriced")
+			r.Press("n")
+		})
+	}
+}
+
+func TestWhatIsChosenIsPricedAsItChanges(t *testing.T) {
+	p := real()
+	p.Zones[1].Rate.PerGB = 5
+	test(t, p, 80, 24, func(r *rig) {
+		r.do(func() tea.Cmd { return r.page.Compare(page, "") })
+		r.Expect("4 requests to profile acme at once. About $0.0030 with 100.0 KB a call", "on this account.")
+		r.ExpectNot("Unpriced")
+		r.Press("down", "down")
+		r.Type("0")
+		r.Expect("40 requests to profile acme at once. About $0.0300 with 100.0 KB")
+		r.Press("tab", "space") // without dc
+		r.Expect("20 requests to profile acme at once. About $0.0100 with")
+		r.Press("down", "down", "space") // with serp, by the API alone
+		r.Expect("30 requests to profile acme at once.", "Unpriced, as the profile has no rate: serp.")
+		r.Press("space", "up")
+		r.Press("space")
+		r.Expect("Nothing is chosen that can be sent.")
+		r.Press("ctrl+s")
+		r.Expect("choose at least one zone and method")
+		r.Press("esc", "y")
+		r.Expect("the form")
 		if n := r.requests(); n != 0 {
-			t.Errorf("%d requests were sent before the answer", n)
+			t.Errorf("%d requests were sent", n)
 		}
-		r.Press("y")
-		r.Expect("agent access", "winner")
-		if len(r.confirmed) != 1 || r.confirmed[0] != "k1" {
-			t.Errorf("keys %v are confirmed", r.confirmed)
+	})
+}
+
+func TestACellThatIsDoneIsUsedWhileOthersRun(t *testing.T) {
+	test(t, demo(), 80, 24, func(r *rig) {
+		r.took, r.quick = time.Minute, model.ViaNative
+		r.zones()
+		r.Press("home", "o")
+		r.Expect("no run of this cell has ended")
+		r.After(time.Second)
+		r.Press("down")
+		r.Expect("2 of 4 cells still running", "run 1")
+		r.Press("o")
+		if f := r.fills; len(f) != 1 || f[0].Request.Zone.Name != "dc" || f[0].Request.Via != model.ViaNative || f[0].Notice == "" {
+			t.Errorf("the cell fills the form with %+v", f)
 		}
-		r.Press("f5")
-		r.Expect("Compare 2 zones?")
-		r.Press("n")
+		r.Press("enter")
+		r.Expect("fetch f_dc_native of profile local", "2 running")
+		r.After(time.Minute)
+		r.do(func() tea.Cmd {
+			r.page.Show()
+			return nil
+		})
+		r.Expect("winner: unlocker by Native")
+		if n := r.requests(); n != 4 {
+			t.Errorf("%d requests were sent, want 4", n)
+		}
 	})
 }
 
@@ -229,22 +294,21 @@ func TestZonesMethodsAndRunsAreChosen(t *testing.T) {
 	test(t, demo(), 120, 40, func(r *rig) {
 		r.zones()
 		r.Press("z")
-		r.Expect("What to compare", "Runs", "Methods", "serp")
-		r.Press("backspace")
+		r.Expect("What to compare", "Runs", "by Native", "serp", "The emulator charges nothing.")
+		r.Press("down", "space", "down", "backspace") // API alone
 		r.Type("0")
 		r.Press("ctrl+s")
 		r.Expect("write a number from 1 to 100")
 		r.Press("backspace")
 		r.Type("3")
-		r.Press("tab", "space", "tab", "space") // API alone; without the datacenter
+		r.Press("tab", "space") // without the datacenter
+		r.Expect("3 requests to profile local")
 		r.Press("ctrl+s")
 		r.Expect("http://lab.test/ok · 3 runs", "3 of 3")
 		r.ExpectNot("dc ", "Native")
 		if n := r.requests(); n != 4+3 {
 			t.Errorf("%d requests were sent, want 7", n)
 		}
-		r.Press("z", "tab", "tab", "tab", "space", "ctrl+s")
-		r.Expect("choose at least one zone")
 	})
 }
 

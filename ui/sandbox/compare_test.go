@@ -46,11 +46,14 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.Press("home", "down", "enter")
 		b.Expect("from history", "✗ CAPTCHA")
 		b.Press("w", "z")
-		b.Press("tab", "tab", "space", "tab", "space", "ctrl+s") // without the datacenter and the unlocker
+		b.Press("tab", "tab", "tab", "space", "tab", "space", "ctrl+s") // without the datacenter and the unlocker
 		b.Expect("browser_demo by API")
 		sent(6 + 2)
 		b.Press("esc", "w") // the form's zone is the unlocker: another comparison
 		b.Expect("unlocker_demo by Native", "datacenter_demo")
+		sent(6 + 2 + 6)
+		b.Press("home", "o")
+		b.Expect("The form has datacenter_demo by API now", "Request")
 		sent(6 + 2 + 6)
 	})
 }

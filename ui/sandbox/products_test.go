@@ -359,9 +359,9 @@ func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
 				t.Errorf("%d requests went by agent access, want 2", agents())
 			}
 			b.Press("z")
-			b.Expect("What to compare", "( ) Both ( ) API ( ) Native (•) Agent too")
-			b.field("Methods")
-			b.Press("right", "ctrl+s") // API and Native
+			b.Expect("What to compare", "by Native", "by Agent")
+			b.field("by Agent")
+			b.Press("space", "ctrl+s")
 			b.Expect("Native ✓ ok")
 			b.ExpectNot("agent access")
 			if agents() != 2 {

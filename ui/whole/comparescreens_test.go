@@ -19,7 +19,7 @@ func compareScreens(s scripted) []screen {
 			p.WaitFor("acme", "etl-main", "type the target's")
 			p.Press("enter")
 			p.Type("https://shop.example/never")
-			p.PressFor("enter w", "Compare 1 zone?", "2 requests to profile acme")
+			p.PressFor("enter w", "What to compare", "2 requests to profile acme")
 		}},
 	}
 }
