@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,9 +17,31 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup: it is to outlive its terminal
 		ending = append(ending, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), ending...)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := cli.Main(ctx, cli.OS())
-	stop()
-	os.Exit(code)
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, ending...)
+	ctx, end := context.WithCancelCause(context.Background())
+	go func() {
+		s := <-received
+		signal.Stop(received) // a second signal ends the process at once
+		end(signalError{s})
+	}()
+	os.Exit(code(cli.Main(ctx, cli.OS()), context.Cause(ctx)))
+}
+
+// signalError is the signal that ended what the program did.
+type signalError struct{ os.Signal }
+
+func (s signalError) Error() string { return s.String() + " signal received" }
+
+func (s signalError) Is(target error) bool { return target == context.Canceled }
+
+// code is the exit code of a command: where it was cut off, 128 and the number of the
+// signal, as the shells have it.
+func code(ended int, cause error) int {
+	var s signalError
+	if ended != cli.ExitInterrupted || !errors.As(cause, &s) {
+		return ended
+	}
+	number, _ := s.Signal.(syscall.Signal)
+	return 128 + int(number)
 }

@@ -294,6 +294,9 @@ func (t *task) workOnBatch(ctx context.Context, s batch.State) (printed, error) 
 	case err == nil:
 	case ctx.Err() != nil:
 		t.app.say("zonedeck: stopped; '%s' goes on", s.Command("resume"))
+		out := t.batchPrinted(s)
+		out.code = ExitInterrupted
+		return out, nil
 	case end.ID == "":
 		return printed{}, batchError(ctx, err)
 	default:
@@ -417,7 +420,7 @@ func batchRows(s batch.State, zones bool) [][]string {
 func batchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted; nothing more was sent")
+		return fail(ExitInterrupted, "interrupted; nothing more was sent")
 	case errors.As(err, new(*batch.BadRowsError)), errors.As(err, new(*batch.UnknownError)), errors.As(err, new(*batch.BusyError)), errors.As(err, new(*batch.ProfileError)), errors.As(err, new(*batch.NoBodyError)), errors.As(err, new(*batch.OtherFlagsError)):
 		return usage("%w", err)
 	case errors.Is(err, batch.ErrDamaged):

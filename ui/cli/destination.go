@@ -121,7 +121,7 @@ func (d destination) writeBy(ctx context.Context, what string, fill func(io.Writ
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
+		return fail(ExitInterrupted, "interrupted")
 	case err != nil:
 		return fail(exitState, "write %s: %w", d.name, err)
 	}

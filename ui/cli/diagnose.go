@@ -117,7 +117,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) (print
 	case errors.Is(err, fetch.ErrNotSaved):
 		return printed{}, usage("%s: %w", name, err)
 	case ctx.Err() != nil:
-		return printed{}, fail(exitInterrupted, "interrupted")
+		return printed{}, fail(ExitInterrupted, "interrupted")
 	case err != nil:
 		return printed{}, fail(exitState, "%s: %w", name, err)
 	}

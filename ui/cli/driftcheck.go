@@ -214,7 +214,7 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 	r, v, err := t.Drift.CheckFile(ctx, drift.File{Reader: file, Name: name, Format: f.Format, Dataset: id, Contract: contract, At: t.Now()})
 	switch unreadable := (*drift.UnreadableError)(nil); {
 	case ctx.Err() != nil:
-		return nil, fail(exitInterrupted, "interrupted")
+		return nil, fail(ExitInterrupted, "interrupted")
 	case errors.As(err, &unreadable):
 		return nil, usage("--file: %w", err)
 	case err != nil:

@@ -52,7 +52,8 @@ const (
 	exitKeyExpired       = 41
 	exitLint             = 42
 	exitCapped           = 29
-	exitInterrupted      = 130
+	// ExitInterrupted is that of SIGINT; the program adds the number of another signal to 128.
+	ExitInterrupted = 130
 )
 
 // exitError is an error with an exit code. A nil cause means that the command has
@@ -111,6 +112,8 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled): // regardless of what was waited for
+		return ExitInterrupted
 	case errors.As(err, &rotating):
 		return exitRejected
 	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, new(*local.UnavailableError)), errors.As(err, new(*textfile.UntrustedError)): // regardless of what needed it
@@ -121,8 +124,6 @@ func exitCode(ctx context.Context, err error) int {
 		return e.code
 	case errors.As(err, &mistake):
 		return exitUsage
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return exitInterrupted
 	case errors.As(err, &call):
 		return diagnosisExit(call.Diagnosis)
 	default:
@@ -201,9 +202,9 @@ func jobError(ctx context.Context, err error) error {
 	var preview *jobs.PreviewError
 	switch {
 	case ctx.Err() != nil && errors.As(err, &kept):
-		return fail(exitInterrupted, "interrupted; %s", kept.Resume())
+		return fail(ExitInterrupted, "interrupted; %s", kept.Resume())
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
+		return fail(ExitInterrupted, "interrupted")
 	case errors.As(err, new(*ledger.AmbiguousError)):
 		return usage("%w", err)
 	case errors.Is(err, jobs.ErrUnknownJob):
@@ -237,10 +238,10 @@ func jobError(ctx context.Context, err error) error {
 // the ledger failed before the POST, nothing was sent. If it failed afterwards, the
 // error says what happened to the job.
 func triggerError(ctx context.Context, job model.Job, err error) error {
-	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	interrupted := ctx.Err() != nil && errors.Is(err, context.Canceled)
 	switch {
 	case interrupted && job.State == model.JobMayHave:
-		return fail(exitInterrupted, "interrupted; the job may have started: %s of 'zonedeck jobs list'", job.ID)
+		return fail(ExitInterrupted, "interrupted; the job may have started: %s of 'zonedeck jobs list'", job.ID)
 	case interrupted:
 		return jobError(ctx, err)
 	case job.State == model.JobMayHave:

@@ -42,8 +42,8 @@ func TestWhatWasPaidForIsPrintedWhenACommandIsInterrupted(t *testing.T) {
 			p, stdout, _ := process(t, nil, c.args...)
 			stderr := &whenWritten{match: regexp.MustCompile(c.when), call: cancel}
 			p.Stderr, p.StderrTTY = stderr, true
-			if code := Main(ctx, p); code != exitInterrupted || !regexp.MustCompile(c.want).MatchString(stdout.String()) {
-				t.Errorf("exit code %d, want %d; stdout %q, stderr %q", code, exitInterrupted, stdout, stderr.String())
+			if code := Main(ctx, p); code != ExitInterrupted || !regexp.MustCompile(c.want).MatchString(stdout.String()) {
+				t.Errorf("exit code %d, want %d; stdout %q, stderr %q", code, ExitInterrupted, stdout, stderr.String())
 			}
 		})
 	}

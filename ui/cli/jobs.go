@@ -100,7 +100,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 				return err
 			}
 		}
-		return fail(exitInterrupted, "interrupted; job %s goes on at the service: '%s watch %s' follows it", id, t.jobs(job), id)
+		return fail(ExitInterrupted, "interrupted; job %s goes on at the service: '%s watch %s' follows it", id, t.jobs(job), id)
 	default:
 		return t.failedJob(ctx, job, err)
 	}

@@ -158,7 +158,7 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 func rowsError(ctx context.Context, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
+		return fail(ExitInterrupted, "interrupted")
 	case errors.Is(err, filter.ErrTime) || errors.Is(err, filter.ErrMemory):
 		return usage("--jq: %w", err)
 	}

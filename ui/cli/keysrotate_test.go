@@ -53,7 +53,7 @@ func TestAnAnswerThatCannotBeRecordedEndsTheCommand(t *testing.T) {
 		says        string
 	}{
 		"no record":   {false, exitChecksFailed, "no such rotation"},
-		"interrupted": {true, exitInterrupted, "interrupted"},
+		"interrupted": {true, ExitInterrupted, "interrupted"},
 	} {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		if want.interrupted {

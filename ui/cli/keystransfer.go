@@ -209,7 +209,7 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 	}
 	keys, err := read(in)
 	if ctx.Err() != nil {
-		return nil, fail(exitInterrupted, "interrupted; no key was imported")
+		return nil, fail(ExitInterrupted, "interrupted; no key was imported")
 	}
 	if errors.Is(err, keystore.ErrTransfer) {
 		return nil, usage("import keys from %s: %v", source, err)

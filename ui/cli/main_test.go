@@ -55,8 +55,8 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 	}()
 	p, stdout, stderr := process(t, map[string]string{service.EnvKey: "a-key-that-nobody-has"},
 		"--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
-	if code := Main(ctx, p); code != exitInterrupted {
-		t.Fatalf("exit code %d, want %d; stderr %q", code, exitInterrupted, stderr)
+	if code := Main(ctx, p); code != ExitInterrupted {
+		t.Fatalf("exit code %d, want %d; stderr %q", code, ExitInterrupted, stderr)
 	}
 	if stdout.Len() > 0 || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("stdout %q, stderr %q", stdout, stderr)
@@ -82,8 +82,8 @@ func TestAnInterruptedDiagnoseOfStandardInputEndsAtOnceWith130(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p, stdout, stderr := process(t, nil, "diagnose", "-")
 		p.Stdin = io.MultiReader(strings.NewReader(begin), whenRead{cancel}, stdin)
-		if code := Main(ctx, p); code != exitInterrupted || stdout.Len() > 0 {
-			t.Errorf("after %q exit code %d, want %d; stdout %q, stderr %q", begin, code, exitInterrupted, stdout, stderr)
+		if code := Main(ctx, p); code != ExitInterrupted || stdout.Len() > 0 {
+			t.Errorf("after %q exit code %d, want %d; stdout %q, stderr %q", begin, code, ExitInterrupted, stdout, stderr)
 		}
 		terminal.Close()
 	}

@@ -31,7 +31,7 @@ const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake 
 
 20 is a job that still runs or a batch that is not done, 29 a batch that stopped at its cap, 30 a job that failed, was cancelled or has expired, 31 one that may have started, and 32 one that was launched before, so that nothing was launched.
 
-'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption.`
+'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption by ctrl+c, 143 by SIGTERM.`
 
 // manPage describes every command in one page, in the man macros of roff. Its date
 // is that of the commit, so that the same commit makes the same page.

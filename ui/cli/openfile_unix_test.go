@@ -61,7 +61,7 @@ func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
 			}
 			select {
 			case got := <-code:
-				if got != exitInterrupted || stdout.Len() > 0 {
+				if got != ExitInterrupted || stdout.Len() > 0 {
 					t.Errorf("exit code %d, stdout %q, stderr %q", got, stdout, stderr)
 				}
 			case <-hang:

@@ -247,7 +247,7 @@ func keyError(ctx context.Context, r profiles.Report, err error) error {
 func readError(ctx context.Context, found profiles.Facts, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted: %w", err)
+		return fail(ExitInterrupted, "interrupted: %w", err)
 	case found.Key.State == profiles.Failed:
 		return fail(exitRejected, "%w", err)
 	case !found.Answered:

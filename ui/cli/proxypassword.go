@@ -177,7 +177,7 @@ func passwordError(ctx context.Context, p keystore.RotationPlan, err error) erro
 	case errors.As(err, &stop), errors.Is(err, keys.ErrRotationRunning):
 		return rotationError(ctx, err)
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted; the same command goes on: %w", err)
+		return fail(ExitInterrupted, "interrupted; the same command goes on: %w", err)
 	case n < 0 || p.HasTakenOver():
 		return fail(exitChecksFailed, "%w", err)
 	case errors.Is(err, password.ErrNotAccepted):

@@ -135,7 +135,7 @@ func TestEveryExitCodeIsListed(t *testing.T) {
 	want := []int{
 		exitOK, exitChecksFailed, exitUsage, exitInternal, exitAccessRestricted, exitTooFast, exitCaptcha, exitTimeout,
 		exitParsingDrift, exitStillRunning, exitNetwork, exitTLSTrust, exitRejected, exitTarget, exitState, exitService,
-		exitRefused, exitCapped, exitJobFailed, exitMayHaveStarted, exitLaunchedBefore, exitRotationDue, exitKeyExpired, exitLint, exitInterrupted,
+		exitRefused, exitCapped, exitJobFailed, exitMayHaveStarted, exitLaunchedBefore, exitRotationDue, exitKeyExpired, exitLint, ExitInterrupted,
 	}
 	var got []int
 	for _, cell := range tableColumn(t, commandsPage, "code") {

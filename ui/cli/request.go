@@ -119,7 +119,7 @@ func (a *app) dataOf(ctx context.Context, value string) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(in, maxDataFile+1))
 	switch {
 	case ctx.Err() != nil:
-		return "", fail(exitInterrupted, "interrupted; nothing was sent")
+		return "", fail(ExitInterrupted, "interrupted; nothing was sent")
 	case err != nil:
 		return "", usage("--data: %w", err)
 	case len(b) > maxDataFile:
@@ -204,7 +204,7 @@ func fetchError(ctx context.Context, err error) error {
 	var admin *keys.AdminError
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
+		return fail(ExitInterrupted, "interrupted")
 	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, keystore.ErrKeyValue), errors.Is(err, model.ErrRequest):
 		return usage("%w", err)
 	case errors.As(err, &admin):

@@ -85,7 +85,7 @@ func (t *task) sourced(ctx context.Context, s requestSource, columns bool) (mode
 	defer in.Close()
 	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys.Inventory().All(), Columns: columns})
 	if ctx.Err() != nil {
-		return model.FetchRequest{}, false, fail(exitInterrupted, "interrupted; nothing was sent")
+		return model.FetchRequest{}, false, fail(ExitInterrupted, "interrupted; nothing was sent")
 	}
 	if err != nil {
 		return model.FetchRequest{}, false, usage("%s: %w", place, err)

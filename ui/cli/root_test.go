@@ -62,8 +62,8 @@ func TestAnInterruptedLaunchSaysWhetherTheJobMayHaveStarted(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"interrupted behind the POST", ctx, model.JobMayHave, context.Cause(ctx), exitInterrupted, "may have started: j_7"},
-		{"interrupted before it", ctx, model.JobNotSent, context.Cause(ctx), exitInterrupted, "interrupted"},
+		{"interrupted behind the POST", ctx, model.JobMayHave, context.Cause(ctx), ExitInterrupted, "may have started: j_7"},
+		{"interrupted before it", ctx, model.JobNotSent, context.Cause(ctx), ExitInterrupted, "interrupted"},
 		{"a disk that cannot be read", t.Context(), model.JobMayHave, errors.New("the job may have started: disk I/O error"), exitMayHaveStarted, "I/O"},
 		{"accepted, and then interrupted", ctx, model.JobAccepted, fmt.Errorf("identifier sd_1: %w", database.ErrFull), exitState, "sd_1"},
 	} {

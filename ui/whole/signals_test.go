@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,6 +188,32 @@ func TestASignalEndsTheServerForAgents(t *testing.T) {
 			_ = client.Wait()
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("it ended with %v, want 0", err)
+			}
+		})
+	}
+}
+
+func TestASignalThatCutsACommandOffIsItsExitCode(t *testing.T) {
+	path := program(t)
+	for _, s := range endings() {
+		t.Run(s.String(), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			arrived := make(chan struct{})
+			api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // the server sees no end of the connection before
+				close(arrived)
+				<-r.Context().Done()
+			}))
+			defer api.Close()
+			cmd := exec.CommandContext(ctx, path, "request", "http://lab.test/", "--zone", "z", "--base-url", api.URL)
+			cmd.Env = environment(t.TempDir(), "ZONEDECK_API_KEY=a-key-that-nobody-has")
+			noerr.Must(t, cmd.Start())
+			<-arrived
+			noerr.Must(t, cmd.Process.Signal(s))
+			_ = cmd.Wait()
+			if got := cmd.ProcessState.ExitCode(); got != 128+int(s) {
+				t.Errorf("exit code %d, want %d", got, 128+int(s))
 			}
 		})
 	}
