@@ -25,6 +25,7 @@ import (
 const (
 	EnvKey        = config.EnvKey
 	EnvProfile    = profiles.EnvProfile
+	EnvConfig     = "ZONEDECK_CONFIG"
 	EnvPassword   = config.EnvPassword
 	EnvPassphrase = "ZONEDECK_PASSPHRASE"
 	EnvDatabase   = "ZONEDECK_DATABASE"
@@ -57,12 +58,12 @@ func (s *Service) choose() error {
 	if err != nil {
 		return err
 	}
-	if f := o.Config; f != "" {
+	if f := o.Config; f != "" && o.ConfigText == nil {
 		if _, err := os.Stat(f); err != nil {
 			return config.Mistake("--config: %w", err)
 		}
 	}
-	file, err := config.Load(s.configFile())
+	file, err := s.readConfig()
 	if err != nil {
 		return config.Mistake("%w", err)
 	}
@@ -113,7 +114,7 @@ func (s *Service) choose() error {
 // unknownVariables warns of variables that look like settings and are none: a misspelt name would change nothing,
 // without a word. A name that the configuration or the inventory mentions is in use, as by a reference.
 func (s *Service) unknownVariables() (warnings []string) {
-	known := []string{EnvKey, EnvProfile, EnvPassword, EnvPassphrase, EnvDatabase, local.EnvProxy, export.URLEnv}
+	known := []string{EnvKey, EnvProfile, EnvConfig, EnvPassword, EnvPassphrase, EnvDatabase, local.EnvProxy, export.URLEnv}
 	for _, v := range config.Variables() {
 		known = append(known, v[0])
 	}
@@ -232,3 +233,10 @@ func (s *Service) Configuration() config.File {
 
 // configFile is the config file in use.
 func (s *Service) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
+
+func (s *Service) readConfig() (config.File, error) {
+	if s.o.ConfigText != nil {
+		return config.Parse("the configuration from a pipe", s.o.ConfigText)
+	}
+	return config.Load(s.configFile())
+}

@@ -57,6 +57,7 @@ type Options struct {
 	Say func(format string, args ...any)
 
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
+	ConfigText                          []byte // of a Config that can be read only once, as from a pipe
 	Database                            string // --database of the command
 	Key                                 string // --key of the command
 	NoInput                             bool   // --no-input

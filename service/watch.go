@@ -123,7 +123,7 @@ func (w *Watcher) Look(ctx context.Context) (changes []Change) {
 
 // reload reads the config file again. If it has a fault, everything stays as it was.
 func (s *Service) reload(ctx context.Context) (changes []Change) {
-	file, err := config.Load(s.configFile())
+	file, err := s.readConfig()
 	if err != nil {
 		return []Change{{Failed, "the configuration stays as it was read before: " + err.Error()}}
 	}

@@ -53,7 +53,7 @@ func addProfile(ctx context.Context, path string, p model.Profile) error {
 		text = append(text, '\n')
 	}
 	text = append(text, render(p)...)
-	if _, err := parse(path, text); err != nil {
+	if _, err := Parse(path, text); err != nil {
 		// The file says the same in another form, such as profiles = {…}.
 		return fmt.Errorf("the result would not be valid, add it by hand: %w", err)
 	}

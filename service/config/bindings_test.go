@@ -13,9 +13,9 @@ import (
 
 func TestActionsGetTheOperatorsKeys(t *testing.T) {
 	t.Parallel()
-	f, err := parse("config.toml", []byte(`[bindings]
+	f, err := Parse("config.toml", []byte(`[bindings]
 "jobs.download" = "v"
-"jobs.new" = ["A", "F6", "ctrl+g"]
+"jobs.new" = ["f9", "F6", "ctrl+g"]
 "inbox.close" = "v"
 "sandbox.send" = "alt+s"
 "sandbox.har" = "E"
@@ -28,7 +28,7 @@ func TestActionsGetTheOperatorsKeys(t *testing.T) {
 		want  string
 	}{
 		{"jobs.download", []string{"d"}, "v"},
-		{"jobs.new", []string{"n"}, "A f6 ctrl+g"},
+		{"jobs.new", []string{"n"}, "f9 f6 ctrl+g"},
 		{"inbox.close", []string{"esc", "i"}, "v esc"}, // esc goes back everywhere
 		{"sandbox.send", []string{"ctrl+j", "f5"}, "alt+s"},
 		{"sandbox.har", []string{"E"}, "E"},
@@ -39,15 +39,15 @@ func TestActionsGetTheOperatorsKeys(t *testing.T) {
 			t.Errorf("%s is at %q, want %q", c.name, got, c.want)
 		}
 	}
-	for name, want := range map[string]string{"jobs.download": "v", "jobs.new": "A", "jobs.cancel": "c", "console.palette": "ctrl+p", "jobs.cance": "", "jobs": ""} {
+	for name, want := range map[string]string{"jobs.download": "v", "jobs.new": "f9", "jobs.cancel": "c", "console.palette": "ctrl+p", "jobs.cance": "", "jobs": ""} {
 		if got := b.Key(name); got != want {
 			t.Errorf("sentences name %q for %s, want %q", got, name, want)
 		}
 	}
 	// Two actions change places.
-	_, err = parse("config.toml", []byte("[bindings]\n\"jobs.notify\" = \"c\"\n\"jobs.cancel\" = \"N\"\n"))
+	_, err = Parse("config.toml", []byte("[bindings]\n\"jobs.notify\" = \"c\"\n\"jobs.cancel\" = \"N\"\n"))
 	noerr.Want(t, err)
-	if f, err = parse("config.toml", []byte("[bindings]\n")); err != nil || len(f.Bindings()) > 0 {
+	if f, err = Parse("config.toml", []byte("[bindings]\n")); err != nil || len(f.Bindings()) > 0 {
 		t.Errorf("an empty table gives %v and %v", f.Bindings(), err)
 	}
 }
@@ -98,7 +98,7 @@ func TestBindingsThatCannotBeAreRefused(t *testing.T) {
 func TestBindingsThatAreNoTable(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"bindings = 1", "bindings = [\"d\"]", "[[bindings]]\n\"jobs.download\" = \"w\"", "[bindings]\n\"jobs.download\" =", "[bindings]\n\"jobs.download\" = \"w\"\n\"jobs.download\" = \"v\"", "[bindings.jobs]\ndownload = \"w\""} {
-		if _, err := parse("config.toml", []byte(text)); err == nil {
+		if _, err := Parse("config.toml", []byte(text)); err == nil {
 			t.Errorf("%q is read", text)
 		}
 	}

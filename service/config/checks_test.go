@@ -86,7 +86,7 @@ func TestAVersionIsOneToFourDigits(t *testing.T) {
 }
 
 func TestAProfileIsTheCallersOwn(t *testing.T) {
-	f, err := parse("config.toml", []byte("[profiles.a]\nbase_url = \"https://a.test\"\n[[profiles.a.zones]]\nname = \"dc1\"\n"))
+	f, err := Parse("config.toml", []byte("[profiles.a]\nbase_url = \"https://a.test\"\n[[profiles.a.zones]]\nname = \"dc1\"\n"))
 	noerr.Must(t, err)
 	p, err := f.Profile("a")
 	if err != nil || len(p.Zones) != 1 {

@@ -155,7 +155,7 @@ func edited(path string, text []byte, before, p model.Profile) ([]byte, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	f, err := parse(path, e.text)
+	f, err := Parse(path, e.text)
 	p.Variables = before.Variables
 	if err != nil || !equalProfiles(f.profiles[p.Name], p) {
 		return nil, errors.Join(errOtherForm, err)
@@ -208,7 +208,7 @@ func removed(path string, text []byte, f File, name string) ([]byte, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	left, err := parse(path, e.text)
+	left, err := Parse(path, e.text)
 	if err != nil || len(left.profiles) != len(f.profiles)-1 {
 		return nil, errors.Join(errOtherForm, err)
 	}

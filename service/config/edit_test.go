@@ -223,7 +223,7 @@ func FuzzEditProfile(f *testing.F) {
 	f.Add("[profiles.acme]\nbase_url='https://a.example' # '", "https://c.example", "*.a.example", false)
 	f.Add("[profiles]\n[profiles.acme] # [x\nbase_url=\"https://a.example\"\ncolor=\"red\"#\"", "https://c.example", "a.example", false)
 	f.Fuzz(func(t *testing.T, text, base, allowed string, readOnly bool) {
-		file, err := parse("config.toml", []byte(text))
+		file, err := Parse("config.toml", []byte(text))
 		if err != nil {
 			return
 		}
@@ -240,7 +240,7 @@ func FuzzEditProfile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		after, err := parse("config.toml", got)
+		after, err := Parse("config.toml", got)
 		if err != nil || !equalProfiles(after.profiles["acme"], p) || len(after.profiles) != len(file.profiles) {
 			t.Errorf("%v\n%s\nbecame\n%s", err, text, got)
 		}

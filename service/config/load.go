@@ -125,7 +125,8 @@ func loadText(path string) (File, []byte, error) {
 	return f, doc.Source(), err
 }
 
-func parse(path string, b []byte) (File, error) {
+// Parse reads the text of a config file. Paths in it are relative to the folder of path.
+func Parse(path string, b []byte) (File, error) {
 	var c configFile
 	doc, err := textfile.Decode(path, b, &c)
 	if err != nil {

@@ -441,7 +441,7 @@ func TestProfilesAreInTheOrderOfTheFile(t *testing.T) {
 	if got := f.InOrder(); err != nil || !slices.Equal(got, []string{"prod", "acme", "zoo", "beta"}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	f, err = parse("config.toml", []byte("profiles.b.base_url = \"https://b.test\"\nprofiles.a = {base_url = \"https://a.test\"}\n"))
+	f, err = Parse("config.toml", []byte("profiles.b.base_url = \"https://b.test\"\nprofiles.a = {base_url = \"https://a.test\"}\n"))
 	if got := f.InOrder(); err != nil || !slices.Equal(got, []string{"b", "a"}) {
 		t.Errorf("in another form: %v, %v", got, err)
 	}

@@ -44,7 +44,7 @@ func SetRates(ctx context.Context, path, name string, rates map[model.ZoneName]m
 			return fmt.Errorf("writing the rate of zone %s: %w", z.Name, err)
 		}
 	}
-	got, err := parse(path, text)
+	got, err := Parse(path, text)
 	if err != nil || !reflect.DeepEqual(got.profiles[name], want) {
 		return fmt.Errorf("writing rates: %w", errors.Join(errByHand, err))
 	}

@@ -65,7 +65,7 @@ func SwitchReferences(ctx context.Context, path string, to map[string]string) er
 	if text = e.text; !changed {
 		return nil
 	}
-	got, err := parse(path, text)
+	got, err := Parse(path, text)
 	if err == nil && !reflect.DeepEqual(got.webhook.Verify, hooks) {
 		err = errOtherForm
 	}

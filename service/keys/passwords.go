@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -26,6 +27,17 @@ func (Rotations) OfPassword(p model.Profile, z model.Zone, key string) RotationS
 		w.Profile = p.Name
 	}
 	return RotationSubject{Password: w}
+}
+
+// PasswordChanged is the end of the newest rotation that changed a zone's password; zero if none is on record.
+func (r Rotations) PasswordChanged(p model.Profile, z model.Zone) (time.Time, error) {
+	plans, err := r.ForKey(keystore.PasswordOf + string(z.Name))
+	for _, plan := range plans {
+		if plan.OfZone(string(p.Account), string(z.Name)) && plan.Over() && !plan.Undone && plan.HasTakenOver() {
+			return plan.Ended, err
+		}
+	}
+	return time.Time{}, err
 }
 
 // ZonePassword is OfPassword for a zone of the profile in use, by the zone's name.

@@ -296,7 +296,7 @@ jobs:
       - uses: actions/checkout@v4
       # Put the zonedeck program on the PATH before the check.
 ` + intervals + `      - name: check the keys
-        run: ` + yaml(o.checkThere()) + `
+        run: ` + yaml(o.checkThere()+" --as github") + `
 `
 }
 

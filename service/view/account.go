@@ -62,6 +62,28 @@ func newZoneRate(c model.ZoneCost) ZoneRate {
 	return one
 }
 
+// Zones is what "zones list --json" prints (docs/schema/zones.json).
+type Zones struct {
+	SchemaVersion Version      `json:"schema_version"`
+	Profile       string       `json:"profile"`
+	Zones         []ListedZone `json:"zones"`
+}
+
+// ListedZone is a zone as the config file has it.
+type ListedZone struct {
+	Zone            string     `json:"zone"`
+	Product         string     `json:"product"`
+	RatePer1000     *float64   `json:"rate_per_1000"`
+	RatePerGB       *float64   `json:"rate_per_gb"`
+	Password        string     `json:"password" jsonschema:"the reference, without what is secret in it; empty if none is configured"`
+	PasswordChanged *time.Time `json:"password_changed" jsonschema:"the end of its last rotation here; null if there was none"`
+}
+
+// NewListedZone is a zone with the label of its password's reference, and when that was rotated.
+func NewListedZone(z model.Zone, password string, changed time.Time) ListedZone {
+	return ListedZone{string(z.Name), string(z.Product), known(z.Rate.Per1000, z.Rate.Per1000 > 0), known(z.Rate.PerGB, z.Rate.PerGB > 0), password, stamp(changed)}
+}
+
 // Zone is what "zones show --json" prints (docs/schema/zone.json). A part is null where its
 // problem says why.
 type Zone struct {

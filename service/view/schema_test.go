@@ -81,6 +81,7 @@ var pages = map[string]struct {
 	"webhooks":          {"zonedeck webhook list --json", "The newest webhooks of the inbox, newest first.", webhooks{}},
 	"webhook-replay":    {"zonedeck webhook replay --json", "A webhook that was sent once more.", WebhookReplay{}},
 	"zone":              {"zonedeck zones show --json", "One zone, as the account shows it to the key. The contract shows none of it: a dialect does.", Zone{}},
+	"zones":             {"zonedeck zones list --json", "The zones of a profile as the config file has them. Rates are in dollars, null where there is none.", Zones{}},
 	"zones-rates":       {"zonedeck zones rates --json", "The rate of each zone, measured by the account's cost of some days: no price list. Both rates are null where none can be told, and problem says why.", Rates{}},
 }
 

@@ -142,7 +142,7 @@ func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, e
 // fillTemplate fills flags that were not given from the request that the flags name, if they do. It reports whether the
 // address is that request's.
 func (t *task) fillTemplate(ctx context.Context, f *batchFlags) (address bool, err error) {
-	r := requestFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, Session: f.Session, requestSource: f.requestSource}
+	r := composedFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, Session: f.Session, requestSource: f.requestSource}
 	was := f.URL
 	err = t.compose(ctx, f.Given.has, &f.URL, &r, true)
 	f.askFlags, f.Zone, f.Via, f.Session = r.askFlags, r.Zone, r.Via, r.Session
@@ -294,9 +294,7 @@ func (t *task) workOnBatch(ctx context.Context, s batch.State) (printed, error) 
 	case err == nil:
 	case ctx.Err() != nil:
 		t.app.say("zonedeck: stopped; '%s' goes on", s.Command("resume"))
-		out := t.batchPrinted(s)
-		out.code = ExitInterrupted
-		return out, nil
+		return t.batchPrinted(s).withError(exit(ExitInterrupted))
 	case end.ID == "":
 		return printed{}, batchError(ctx, err)
 	default:

@@ -111,7 +111,7 @@ second call of one day goes on with that day's batch.`,
 					return printed{}, usage("%s cannot be scheduled: %q has more than one line", s.ID, model.Cut(w, 40))
 				}
 			}
-			o := snippet.Options{Program: f.Program, Profile: s.Profile, Config: b.flags.config}
+			o := snippet.Options{Program: f.Program, Profile: s.Profile, Config: b.config()}
 			return printedText(snippet.Batch(o, words, s.Series(), f.Systemd)), nil
 		},
 	})

@@ -31,7 +31,7 @@ func (a *app) runConsole(ctx context.Context) error {
 		if err != nil || next == "" {
 			return err
 		}
-		a.flags = globalFlags{profile: next, config: a.flags.config, database: a.flags.database}
+		a.flags = globalFlags{profile: next, config: a.config(), database: a.flags.database}
 	}
 }
 

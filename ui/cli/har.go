@@ -86,7 +86,7 @@ func har(ctx context.Context, t *task, f harFlags, ids []string) (printed, error
 	dest.visible = false // what would act on a terminal is escaped in JSON
 	switch err := dest.writeBy(ctx, "the file", write); {
 	case errors.Is(err, database.ErrNotFound):
-		return printed{}, fail(exitChecksFailed, "the history has no such fetch: %s", ids[n])
+		return printed{}, usage("the history has no such fetch: %s", ids[n])
 	case err != nil:
 		return printed{}, err
 	}

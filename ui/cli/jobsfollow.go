@@ -228,10 +228,10 @@ func (a *app) jobsUnitCommand() *cobra.Command {
 is enough for all profiles in the config file. --profile, --config and
 --database, if given, are passed to that command.`,
 		run: func(_ context.Context, _ *task, f unitFlags, _ []string) (printed, error) {
-			if err := cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config), oneLineFlag("--database", a.flags.database), service.CheckDatabase(a.flags.database)); err != nil {
+			if err := cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.config()), oneLineFlag("--database", a.flags.database), service.CheckDatabase(a.flags.database)); err != nil {
 				return printed{}, err
 			}
-			return printedText(snippet.Follow(snippet.Options{Program: f.Program, Profile: a.flags.profile, Config: a.flags.config, Database: a.flags.database})), nil
+			return printedText(snippet.Follow(snippet.Options{Program: f.Program, Profile: a.flags.profile, Config: a.config(), Database: a.flags.database})), nil
 		},
 	})
 }

@@ -127,8 +127,13 @@ func (t *task) audit(ctx context.Context, f keysFlags, within time.Duration, fol
 	return audit, err
 }
 
+type keysCheckFlags struct {
+	keysListFlags
+	As string `flag:"as" without:"json" help:"github: annotations of a workflow of GitHub Actions"`
+}
+
 func (a *app) keysCheckCommand() *cobra.Command {
-	return command(a, spec[keysListFlags]{
+	return command(a, spec[keysCheckFlags]{
 		use: "check", short: "Check expiry, rotation and permissions; the exit code is the verdict",
 		long: `Checks the expiry, the rotation and the permissions of every key. Exit codes,
 the first that applies: 41 a key has expired; 40 a rotation or an expiry is due,
@@ -137,15 +142,25 @@ wrong with what is known, but the expiry or the rotation of a key is unknown, or
 there is no key; 0 otherwise.
 
 'keys list' shows what is unknown, and the findings say how to record it.`,
-		defaults: keysListFlags{withinFlag: soon()},
-		needs:    func(keysListFlags) needs { return needs{jobs: true} },
-		run: func(ctx context.Context, t *task, f keysListFlags, _ []string) (printed, error) {
-			audit, skew, err := t.auditAndSkew(ctx, f)
+		defaults: keysCheckFlags{keysListFlags: keysListFlags{withinFlag: soon()}},
+		needs:    func(keysCheckFlags) needs { return needs{jobs: true} },
+		check: func(f *keysCheckFlags, _ []string) error {
+			if f.As != "" && f.As != "github" {
+				return usage("--as %s: write github", model.Cut(f.As, 60))
+			}
+			return nil
+		},
+		run: func(ctx context.Context, t *task, f keysCheckFlags, _ []string) (printed, error) {
+			audit, skew, err := t.auditAndSkew(ctx, f.keysListFlags)
 			if err != nil {
 				return printed{}, err
 			}
 			out := printed{object: checked(audit, f.Within.d, skew), code: checkExit(audit, f.Within.d), verdict: t.noKeys(audit)}
-			if f.JSON {
+			switch {
+			case f.JSON:
+				return out, nil
+			case f.As != "":
+				out.object, out.text = nil, asGitHub(audit, f.Within.d)
 				return out, nil
 			}
 			return out, t.printVerdict(audit, f.Within.d)

@@ -35,7 +35,7 @@ has no config.toml, so the text for it writes the intervals of
 			if err := new(durationFlag).Set(f.Within); err != nil {
 				return usage("--within: %v", err)
 			}
-			return cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--metrics", f.Metrics), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.flags.config))
+			return cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--metrics", f.Metrics), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.config()))
 		},
 		needs: func(snippetFlags) needs { return needs{none: true} },
 		run: func(_ context.Context, t *task, f snippetFlags, args []string) (printed, error) {
@@ -43,7 +43,7 @@ has no config.toml, so the text for it writes the intervals of
 			if i < 0 {
 				return printed{}, usageKind("snippet", args[0], strings.Join(names, ", "))
 			}
-			o := keys.SnippetOptions{Program: f.Program, Metrics: f.Metrics, Within: f.Within, Config: a.flags.config, Profile: a.flags.profile}
+			o := keys.SnippetOptions{Program: f.Program, Metrics: f.Metrics, Within: f.Within, Config: a.config(), Profile: a.flags.profile}
 			text := t.Keys.Inventory().Snippets(o)[i].Text
 			return printed{object: view.Text{Text: text}, text: text}, nil
 		},

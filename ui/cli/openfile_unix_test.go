@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -102,6 +103,28 @@ func TestRowsOfAPipeAreRefused(t *testing.T) {
 		p, _, stderr := process(t, nil, args...)
 		if code := Main(t.Context(), p); code != exitState && code != exitUsage || !bytes.Contains(stderr.Bytes(), []byte("pipe: ")) {
 			t.Errorf("%q: exit code %d, stderr %q", args, code, stderr)
+		}
+	}
+}
+
+func TestAConfigurationComesThroughAPipeAndIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"profiles", "list"}, exitOK, "acme (default)  http://127.0.0.1:1"},
+		{[]string{"zones", "rates", "--set", "unlocker1=1.5"}, exitState, "unlocker1  $1.5 per 1000"}, // reads it twice
+		{[]string{"profiles", "edit", "acme", "--color", "red"}, exitState, "it is a named pipe"},
+	} {
+		pipe := fifo(t, "config")
+		go func() {
+			noerr.Want(t, os.WriteFile(pipe, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n"), 0o600))
+		}()
+		p, stdout, stderr := process(t, nil, append([]string{"--config", pipe}, c.args...)...)
+		if code := Main(t.Context(), p); code != c.code || !strings.Contains(stdout.String()+stderr.String(), c.want) {
+			t.Errorf("%v: exit code %d, want %d; stdout %q, stderr %q", c.args, code, c.code, stdout, stderr)
 		}
 	}
 }

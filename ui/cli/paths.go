@@ -18,7 +18,7 @@ func (a *app) pathsCommand() *cobra.Command {
 			if err := p.HomeKnown(); err != nil {
 				return printed{}, err
 			}
-			config := a.flags.config
+			config := a.config()
 			if config == "" {
 				config = p.ConfigFile()
 			}

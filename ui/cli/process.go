@@ -61,8 +61,10 @@ func OS() Process {
 type app struct {
 	Process
 	flags globalFlags
-	json  bool // the command was given --json
-	log   *slog.Logger
+	// configText is the configuration, if it came through a pipe.
+	configText []byte
+	json       bool // the command was given --json
+	log        *slog.Logger
 
 	telling sync.Mutex // one message at a time goes to stderr
 

@@ -11,7 +11,7 @@ import (
 
 // refusal finds out what refuses a page.
 func (t *task) refusal(ctx context.Context, target string, f diagnoseFlags) (printed, error) {
-	r := requestFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via}
+	r := composedFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via}
 	req, err := t.fetchRequest(ctx, target, r)
 	if err != nil {
 		return printed{}, err

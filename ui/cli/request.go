@@ -22,6 +22,13 @@ import (
 )
 
 type requestFlags struct {
+	composedFlags
+	Output string `flag:"output" short:"o" help:"file for the body"`
+	Raw    bool   `flag:"raw" help:"write the body as it came, even on a terminal, where control characters then act"`
+}
+
+// composedFlags are a whole request.
+type composedFlags struct {
 	askFlags
 	Zone    string   `flag:"zone" help:"zone to use (required, except for agent access)"`
 	Via     string   `flag:"via" default:"api" help:"access method: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)"`
@@ -29,9 +36,7 @@ type requestFlags struct {
 	Args    []string `flag:"arg" help:"argument of the tool, as name=value (repeatable)"`
 	Session string   `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
 	requestSource
-	Output string     `flag:"output" short:"o" help:"file for the body"`
-	Raw    bool       `flag:"raw" help:"write the body as it came, even on a terminal, where control characters then act"`
-	Given  givenFlags `flag:"*"`
+	Given givenFlags `flag:"*"`
 }
 
 // formFlags say what is sent to the target, and what must come back.
@@ -80,25 +85,29 @@ object is sent as that, any other as text; 'n="5"' is the text 5.
 beside them win. {{name}} in a request is a variable: its value comes from --var, the
 profile or the environment. -d @FILE takes the body from a file, -d - from
 standard input, without its line ends, as curl does.`,
-		defaults: requestFlags{askFlags: askFlags{Retries: -1}},
+		defaults: requestFlags{composedFlags: composedFlags{askFlags: askFlags{Retries: -1}}},
 		args:     oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved", "template"),
 		run: func(ctx context.Context, t *task, f requestFlags, args []string) (printed, error) {
 			target := firstOf(args)
-			if f.Given.has("data") {
-				if (f.Body == "-" || f.Body == "@-") && f.onInput() {
-					return printed{}, usage("--data and the request both want standard input: name a file for one of them")
-				}
-				var err error
-				if f.Body, err = t.app.dataOf(ctx, f.Body); err != nil {
-					return printed{}, err
-				}
-			}
-			if err := t.compose(ctx, f.Given.has, &target, &f, false); err != nil {
+			if err := t.composeWhole(ctx, &target, &f.composedFlags, false); err != nil {
 				return printed{}, err
 			}
 			return printed{}, t.request(ctx, target, f)
 		},
 	})
+}
+
+// composeWhole is compose for flags that have a body, too.
+func (t *task) composeWhole(ctx context.Context, target *string, f *composedFlags, columns bool) (err error) {
+	if f.Given.has("data") {
+		if (f.Body == "-" || f.Body == "@-") && f.onInput() {
+			return usage("--data and the request both want standard input: name a file for one of them")
+		}
+		if f.Body, err = t.app.dataOf(ctx, f.Body); err != nil {
+			return err
+		}
+	}
+	return t.compose(ctx, f.Given.has, target, f, columns)
 }
 
 // maxDataFile bounds a body that --data takes from a file, in bytes.
@@ -171,7 +180,7 @@ func optionUsage(o model.Option) string {
 }
 
 func (t *task) request(ctx context.Context, target string, f requestFlags) error {
-	req, err := t.fetchRequest(ctx, target, f)
+	req, err := t.fetchRequest(ctx, target, f.composedFlags)
 	if err != nil {
 		return err
 	}
@@ -215,7 +224,14 @@ func fetchError(ctx context.Context, err error) error {
 }
 
 // fetchRequest builds the request from the flags. Its error names all mistakes in them.
-func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
+func (t *task) fetchRequest(ctx context.Context, target string, f composedFlags) (model.FetchRequest, error) {
+	d, wrong := t.composed(target, f)
+	_, r, _, err := t.checked(ctx, f.askFlags, d, f.Tool != "", wrong...)
+	return r, err
+}
+
+// composed is the draft of the flags, and what is wrong with them.
+func (t *task) composed(target string, f composedFlags) (fetch.Draft, []error) {
 	d := f.draft(target)
 	via, wrong := model.ParseVia(f.Via)
 	if wrong != nil {
@@ -233,12 +249,11 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	}
 	args, badArgs := f.toolArgs(via)
 	d.Request.Via, d.Request.Tool, d.Request.Args, d.Request.Zone.Name, d.Request.Session = via, f.Tool, args, model.ZoneName(f.Zone), f.Session
-	_, r, _, err := t.checked(ctx, f.askFlags, d, f.Tool != "", zone, wrong, badArgs)
-	return r, err
+	return d, []error{zone, wrong, badArgs}
 }
 
 // toolArgs returns the arguments of --arg as a JSON object, "" without a tool.
-func (f requestFlags) toolArgs(via model.Via) (string, error) {
+func (f composedFlags) toolArgs(via model.Via) (string, error) {
 	switch {
 	case f.Zone != "" && via == model.ViaAgent:
 		return "", errors.New("--zone: by agent access the service chooses the zone; leave it out")

@@ -33,7 +33,7 @@ func (s requestSource) onInput() bool {
 }
 
 // compose fills flags that were not given from the source.
-func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags, columns bool) error {
+func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *composedFlags, columns bool) error {
 	whole := slices.DeleteFunc([]string{f.Curl, f.HAR, f.Saved, f.Template}, func(s string) bool { return s == "" })
 	if len(whole) > 1 {
 		return usage("--curl, --har, --saved and --template are each a whole request: give one of them")
@@ -135,7 +135,7 @@ func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (i
 }
 
 // fill takes from a request the values of flags that were not given.
-func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, target *string) error {
+func (f *composedFlags) fill(r model.FetchRequest, given func(flag string) bool, target *string) error {
 	set := func(flag string, into *string, value string) {
 		if !given(flag) && value != "" {
 			*into = value

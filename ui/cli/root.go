@@ -78,7 +78,7 @@ zonedeck keys check --within 14d`,
 	}
 	pf := root.PersistentFlags()
 	pf.StringVar(&a.flags.profile, "profile", "", "profile of the config file to use (or ZONEDECK_PROFILE)")
-	pf.StringVar(&a.flags.config, "config", "", "config file (default: see 'zonedeck paths')")
+	pf.StringVar(&a.flags.config, "config", "", "config file, or - for standard input (or ZONEDECK_CONFIG; default: see 'zonedeck paths')")
 	pf.StringVar(&a.flags.baseURL, "base-url", "", "base address of the API (or ZONEDECK_BASE_URL)")
 	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
 	pf.StringVar(&a.flags.database, "database", "", "PostgreSQL database that has batches, jobs and webhooks, as postgres://NAME@HOST/DATABASE or a reference such as env:NAME (or ZONEDECK_DATABASE, or database of the profile; default: this machine)")
@@ -92,6 +92,18 @@ zonedeck keys check --within 14d`,
 		return misspelt(cmd, err)
 	})
 	root.AddCommand(a.commands()...)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err == nil && len(rest) > 0 {
+			err = fmt.Errorf("unknown command %q for %q: it has %s", rest[0], cmd.CommandPath(), childNames(cmd))
+		}
+		if err != nil {
+			return misspelt(cmd, err)
+		}
+		return cmd.Help()
+	}
 	return root
 }
 
@@ -123,8 +135,8 @@ func (a *app) commands() []*cobra.Command {
 			a.profilesListCommand(), a.profilesAddCommand(), a.profilesEditCommand(), a.profilesRemoveCommand(), a.profilesCheckCommand()),
 		group("secrets", "List, set, remove and move secrets, and lock the encrypted files",
 			a.secretsListCommand(), a.secretsSetCommand(), a.secretsRemoveCommand(), a.secretsMigrateCommand(), a.secretsProtectCommand()),
-		group("zones", "Show a zone as the account has it, and measure what zones cost",
-			a.zonesShowCommand(), a.zonesRatesCommand()),
+		group("zones", "List the zones of a profile, show one as the account has it, and measure what zones cost",
+			a.zonesListCommand(), a.zonesShowCommand(), a.zonesRatesCommand()),
 		a.accountCommand(),
 		group("keys", "List, check, rotate, import and export keys",
 			a.keysListCommand(), a.keysCheckCommand(), a.keysLintCommand(), a.keysUsesCommand(), a.keysRotateCommand(), a.keysImportCommand(), a.keysExportCommand(), a.keysSnippetCommand()),

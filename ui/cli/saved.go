@@ -11,12 +11,14 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/config"
+	"zonedeck/service/fetch"
 	"zonedeck/service/saved"
 	"zonedeck/service/view"
 )
 
 func (a *app) savedCommand() *cobra.Command {
-	return group("saved", "List, show, rename, delete and restore saved requests",
+	return group("saved", "Add, list, show, rename, delete and restore saved requests",
+		a.savedAddCommand(),
 		a.savedCall("list", "List the saved requests", cobra.NoArgs, func(ctx context.Context, s *saved.Store, _ []string) (printed, error) {
 			list, err := s.List(ctx)
 			return printed{object: view.NewSavedRequests(list), rows: savedRows(list)}, err
@@ -58,6 +60,61 @@ func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (pri
 	}
 	return printedText(string(b)), nil
 }
+
+type savedAddFlags struct {
+	composedFlags
+	Replace bool `flag:"replace" help:"take the place of a request of this name"`
+}
+
+func (a *app) savedAddCommand() *cobra.Command {
+	return command(a, spec[savedAddFlags]{
+		use:   "add NAME [URL]",
+		short: "Save a request under a name",
+		long: `Saves a request, with the flags of 'zonedeck request'. Nothing is sent. A
+variable {{name}} stays one: its value is put in when the request is sent.
+
+Secret headers are left out, unless they are variables.`,
+		defaults: savedAddFlags{composedFlags: composedFlags{askFlags: askFlags{Retries: -1}}},
+		args:     cobra.RangeArgs(1, 2),
+		run: func(ctx context.Context, t *task, f savedAddFlags, args []string) (printed, error) {
+			target := firstOf(args[1:])
+			if err := t.composeWhole(ctx, &target, &f.composedFlags, true); err != nil {
+				return printed{}, err
+			}
+			d, wrong := t.composed(target, f.composedFlags)
+			p, err := t.Profile(ctx)
+			if err != nil {
+				return printed{}, fail(exitState, "%w", err)
+			}
+			known := t.Known(p)
+			known.Keys, known.Variables = nil, openVariables{}
+			report := fetch.Check(known, d)
+			report.Questions = nil // the values of its variables
+			if err := errors.Join(append(wrong, mistakes(report, f.Tool != "")...)...); err != nil {
+				return printed{}, usage("%w", err)
+			}
+			omitted, err := saved.New(t.Paths.RequestsDir()).Save(ctx, args[0], report.Request, f.Replace)
+			switch {
+			case errors.Is(err, saved.ErrExists):
+				return printed{}, usage("%w; --replace takes its place", err)
+			case errors.Is(err, saved.ErrName):
+				return printed{}, usage("%w", err)
+			case err != nil:
+				return printed{}, stateError(ctx, err)
+			}
+			if len(omitted) > 0 {
+				t.app.warn("left out, because they are secrets: %s", strings.Join(omitted, ", "))
+			}
+			return printed{done: args[0] + " is saved"}, nil
+		},
+	})
+}
+
+// openVariables know no value, so that {{name}} stays.
+type openVariables struct{}
+
+// Variable implements fetch.Variables.
+func (openVariables) Variable(string) (model.Variable, bool) { return model.Variable{}, false }
 
 // restoreSaved brings a deleted request back, or lists the deleted requests.
 func restoreSaved(ctx context.Context, s *saved.Store, args []string) (printed, error) {

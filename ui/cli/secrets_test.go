@@ -175,6 +175,8 @@ func secretRuns() []secretRun {
 		{args: "twin http://shop.test/ok --zones unlocker1,dc1 --json"},
 		{args: "diagnose http://shop.test/refused --zone unlocker1 --json"},
 		{args: "split http://shop.test/refused --zone unlocker1 --json"},
+		{args: "saved add three http://shop.test/{{token}} --zone unlocker1 --header X-Token:{{token}} --json"},
+		{args: "zones list --json"},
 		{args: "saved list --json"},
 		{args: "saved show one"},
 		{args: "saved show one --json"},

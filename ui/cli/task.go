@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"strings"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/service"
 	"zonedeck/service/config"
 )
@@ -37,9 +41,30 @@ type needs struct {
 func (a *app) options(n needs) service.Options {
 	return service.Options{
 		Getenv: a.Getenv, Environ: a.Environ, Now: a.Now, Log: a.log, Say: a.say, Version: version, Program: a.Program,
-		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost, Database: a.flags.database,
+		Profile: a.flags.profile, Config: a.config(), ConfigText: a.pipedConfig(), BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost, Database: a.flags.database,
 		Key: n.key, NoInput: a.flags.noInput, AllowKeys: a.flags.allowKeys, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs || n.ledger, Ledger: n.jobs || n.ledger, Rules: n.rules, NoProfile: n.none, Ask: terminal{app: a}, Passphrase: a.typed,
 	}
+}
+
+// config names the config file, or is empty for the usual one.
+func (a *app) config() string {
+	name := cmp.Or(a.flags.config, a.Getenv(service.EnvConfig))
+	if name == "-" {
+		return "/dev/stdin"
+	}
+	return name
+}
+
+// pipedConfig is the text of a configuration that can be read only once, and nil if it is a file.
+func (a *app) pipedConfig() []byte {
+	if info, err := os.Stat(a.config()); a.configText != nil || err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return a.configText
+	}
+	if f, err := os.Open(a.config()); err == nil { // whoever reads it says why it cannot be read
+		defer f.Close()
+		a.configText, _ = io.ReadAll(io.LimitReader(f, textfile.MaxSize+1))
+	}
+	return a.configText
 }
 
 // warnOfChange warns the operator of a change while a long command runs.

@@ -3,13 +3,17 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 	"zonedeck/service/overview"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
@@ -35,6 +39,10 @@ shown.`,
 		},
 		run: func(ctx context.Context, t *task, f askFlag, args []string) (printed, error) {
 			z, err := t.Overview.GetZone(ctx, f.Key, model.ZoneName(args[0]))
+			var refused *exchange.CallError
+			if errors.As(err, &refused) && slices.Contains([]int{http.StatusNotFound, http.StatusUnprocessableEntity}, refused.Status) {
+				return printed{}, usage("%w", err)
+			}
 			if err != nil {
 				return printed{}, jobError(ctx, err)
 			}
