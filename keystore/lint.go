@@ -132,6 +132,15 @@ func (c Checks) Lint(keys []model.Key) []Finding {
 	return out
 }
 
+// PasswordFinding is about a zone's password, or a whole login to the zone, in a file that git may track.
+func PasswordFinding(zone, what, place string, tracked bool) Finding {
+	f := Finding{Rule: "password-in-file", Key: zone, Severity: SeverityNote, Area: areaSecret, Text: what + " stands in a file", Evidence: place, Fix: "take it from the environment or a secret manager", Source: "contract 5.1"}
+	if tracked {
+		f.Rule, f.Severity, f.Text, f.Fix = "password-in-git", SeverityError, f.Text+" that git tracks", "rotate the password: it stays in the history; then "+f.Fix
+	}
+	return f
+}
+
 // MayShare reports whether two keys have the same fingerprint or the same reference.
 func MayShare(a, b model.Key) bool {
 	return a.Fingerprint != "" && a.Fingerprint == b.Fingerprint || a.Secret != "" && a.Secret == b.Secret

@@ -20,6 +20,7 @@ type Audit struct {
 	Problems []string // what could not be searched or read
 	Files    int      // the number of files that were searched for values
 
+	passwords     []keystore.Finding // of zones, in files
 	used          map[radius.KeyID]journal.KeyUse
 	origins       map[string]string // by auditKey; only for keys that come with the emulator
 	otherProfiles func(model.Key) []model.Profile
@@ -44,7 +45,7 @@ func (a Audit) Recorded() []model.Key { return a.rules }
 
 // judged fills in Due and Findings.
 func (a Audit) judged() Audit {
-	a.Findings = a.checks.Lint(a.rules)
+	a.Findings = append(a.checks.Lint(a.rules), a.passwords...)
 	for _, k := range a.Keys {
 		if k.DueWithin(a.Now(k), a.checks.Within) {
 			a.Due++
@@ -101,6 +102,9 @@ func (v Inventory) Audit(ctx context.Context, recorded bool, within time.Duratio
 		if a.used, unread = v.Used(ctx); unread != nil {
 			a.Problems = append(a.Problems, unread.Error())
 		}
+	}
+	for _, p := range found.Passwords {
+		a.passwords = append(a.passwords, keystore.PasswordFinding("zone "+p.Zone, p.What, p.Place, p.Tracked))
 	}
 	add := func(k model.Key, origin string) {
 		found := uses[radius.KeyID{Name: k.Name, Profile: origin}]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -102,7 +103,13 @@ func (v Inventory) Uses(ctx context.Context, folders []string, progress func(rad
 		problem = NotRecognised(unknown)
 	}
 	subjects := v.Subjects()
-	report, err := v.Radius(ctx, subjects, folders, progress)
+	var passwords []radius.Subject
+	var unread []string
+	if len(folders) > 0 {
+		passwords, unread = v.passwords(ctx)
+	}
+	report, err := v.Radius(ctx, slices.Concat(subjects, passwords), folders, progress)
+	report.Problems = append(report.Problems, unread...)
 	uses := map[radius.KeyID][]radius.Use{}
 	for i, subject := range subjects {
 		uses[subject.ID()] = report.Uses[i]
@@ -111,6 +118,29 @@ func (v Inventory) Uses(ctx context.Context, folders []string, progress func(rad
 		report.Problems = append(report.Problems, problem)
 	}
 	return uses, report, err
+}
+
+// passwords are those of the zones of every profile, and why others cannot be read without asking anybody.
+func (v Inventory) passwords(ctx context.Context) (out []radius.Subject, unread []string) {
+	looked := map[[2]string]bool{}
+	for _, p := range append(v.ks.cfg.Profiles.Configured(), v.ks.cfg.Profiles.Profile()) {
+		for _, z := range p.Zones {
+			s := radius.ZoneSubject(p, z)
+			if id := [2]string{s.Zone, s.Ref}; s.Ref == "" || looked[id] {
+				continue
+			} else {
+				looked[id] = true
+			}
+			value, err := v.compared(ctx, s.Ref)
+			if err != nil {
+				unread = append(unread, fmt.Sprintf("the password of zone %s was not looked for: %s %v", s.Zone, keystore.Ref(s.Ref).Label(), err))
+				continue
+			}
+			s.Fingerprint, s.Last4 = value.Fingerprint(), value.Last4()
+			out = append(out, s)
+		}
+	}
+	return out, unread
 }
 
 // PasswordUses names what uses a zone's password: what stops when it is rotated, and what goes on. It reads each

@@ -154,15 +154,24 @@ type Sources struct {
 	Now          func() time.Time
 }
 
+// Password is a place in a file, path:line, of a zone's password, alone or in a whole login; What says which.
+type Password struct {
+	Zone, What, Place string
+	Tracked           bool
+}
+
+func (p Password) String() string { return p.Place + " holds " + p.What + " of zone " + p.Zone }
+
 // Report is what was found.
 type Report struct {
 	// Uses are those of each subject, in the order of the subjects.
 	Uses [][]Use
 	// Problems are what could not be looked through, and what was left out by a limit: the
 	// report is not the whole truth then.
-	Problems []string
-	Files    int   // files that were read
-	Bytes    int64 // their size
+	Problems  []string
+	Passwords []Password // in files
+	Files     int        // files that were read
+	Bytes     int64      // their size
 }
 
 // finder is one run of Find.

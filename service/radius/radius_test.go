@@ -234,6 +234,35 @@ func TestFilesAreSearchedByFingerprintAndByName(t *testing.T) {
 	})
 }
 
+func TestPasswordsOfZonesAndWholeLoginsAreFound(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, "fetch.py", "PROXY = 'http://brd-customer-hl_1234abcd-zone-isp-country-de:"+otherValue+"@proxy.example.com:33335'\n")
+	write(t, repo, ".env", "# the zone\nISP="+oldValue+"\nA=http://brd-customer-hl_1234abcd-zone-isp:$ISP@proxy:33335\n")
+	write(t, repo, "run.sh", "curl -x proxy:33335 -U 'brd-customer-hl_1-zone-other_one:"+oldValue+"' https://example.com\n"+
+		"curl -U \"brd-customer-hl_1-zone-isp:${PASSWORD}\" https://example.com; curl -U brd-customer-hl_1-zone-isp:<password> https://example.com\n"+
+		"# a username alone: brd-customer-hl_1-zone-isp, and one of no zone: brd-customer-hl_1-zone-:"+oldValue+"\n")
+	git(t, repo, "init", "-q")
+	git(t, repo, "add", "fetch.py")
+	value := keystore.NewSecret(oldValue)
+	subject := radius.ZoneSubject(model.Profile{Account: "hl_1234abcd"}, model.Zone{Name: "isp", Password: "file:isp"})
+	subject.Fingerprint, subject.Last4 = value.Fingerprint(), value.Last4()
+	r := noerr.Try(radius.Find(t.Context(), radius.Sources{Folders: []string{repo}, Now: func() time.Time { return now }}, []radius.Subject{subject})).Must(t)
+	var got []string
+	for _, p := range r.Passwords {
+		got = append(got, fmt.Sprint(p, p.Tracked))
+		if strings.Contains(fmt.Sprintf("%+v", p), oldValue) || strings.Contains(fmt.Sprintf("%+v", p), otherValue) {
+			t.Errorf("a value stands in %+v", p)
+		}
+	}
+	same(t, "passwords", got, []string{
+		filepath.Join(repo, ".env:2") + " holds the password of zone isp false",
+		filepath.Join(repo, "fetch.py:1") + " holds a whole login of zone isp true",
+		filepath.Join(repo, "run.sh:1") + " holds a whole login of zone other_one false",
+		filepath.Join(repo, "run.sh:1") + " holds the password of zone isp false",
+		filepath.Join(repo, "run.sh:3") + " holds the password of zone isp false",
+	})
+}
+
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)

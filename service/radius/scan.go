@@ -14,12 +14,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 )
 
 // Limits bound a scan of folders.
@@ -55,6 +57,7 @@ type scanner struct {
 	// whose value is in an environment variable, by its name.
 	wanted       map[[8]byte][]int
 	variables    map[string][]int
+	names        map[string]*regexp.Regexp // those variables, as words
 	git          worktrees
 	announcement fs.FileInfo
 	filesRead    map[string]bool // files that were read
@@ -66,7 +69,7 @@ func (f *finder) scan(ctx context.Context) {
 	if len(f.Folders) == 0 {
 		return
 	}
-	s := &scanner{finder: f, limits: f.Limits, wanted: map[[8]byte][]int{}, variables: map[string][]int{}, filesRead: map[string]bool{}, count: map[int]int{}}
+	s := &scanner{finder: f, limits: f.Limits, wanted: map[[8]byte][]int{}, variables: map[string][]int{}, names: map[string]*regexp.Regexp{}, filesRead: map[string]bool{}, count: map[int]int{}}
 	if s.limits == (Limits{}) {
 		s.limits = DefaultLimits()
 	}
@@ -80,6 +83,7 @@ func (f *finder) scan(ctx context.Context) {
 		}
 		if ref := keystore.Ref(subject.Ref); ref.Scheme() == keystore.SchemeEnv {
 			s.variables[ref.Target()] = append(s.variables[ref.Target()], i)
+			s.names[ref.Target()] = regexp.MustCompile(`\b` + regexp.QuoteMeta(ref.Target()) + `\b`)
 		}
 	}
 	for _, folder := range f.Folders {
@@ -248,12 +252,21 @@ func (s *scanner) line(line, full string, n int) {
 		kind = TrackedFile
 	}
 	use := Use{Kind: kind, Name: full, Place: fmt.Sprintf("%s:%d", full, n), LastSeen: s.Now()}
+	tracked := kind == TrackedFile
+	for _, m := range login.FindAllStringSubmatch(line, -1) {
+		if read, err := model.ReadUsername("x"+m[1], nil); err == nil {
+			s.addPassword(Password{string(read[0].Credential.Zone), "a whole login", use.Place, tracked})
+		}
+	}
 	for name, subjects := range s.variables {
-		rest, ok := mentions(line, name)
-		if !ok {
+		if !strings.Contains(line, name) {
 			continue
 		}
-		value := keystore.NewSecret(assigned(rest))
+		at := s.names[name].FindStringIndex(line)
+		if at == nil {
+			continue
+		}
+		value := keystore.NewSecret(assigned(line[at[1]:]))
 		for _, i := range subjects {
 			u := use
 			u.Ref = s.subjects[i].Ref
@@ -271,6 +284,9 @@ func (s *scanner) line(line, full string, n int) {
 	for word := range candidates(line) {
 		sum := sha256.Sum256([]byte(word))
 		for _, i := range s.wanted[[8]byte(sum[:8])] {
+			if zone := s.subjects[i].Zone; zone != "" {
+				s.addPassword(Password{zone, "the password", use.Place, tracked})
+			}
 			u := use
 			u.Fingerprint, u.Last4 = s.subjects[i].Fingerprint, s.subjects[i].Last4
 			if v, previous := s.subjects[i].previousValue(hex.EncodeToString(sum[:8])); previous {
@@ -372,26 +388,16 @@ func cutAt(set string) func(rune) bool {
 	return func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(set, r) }
 }
 
-// mentions finds a variable's name as a word, and gives what follows it.
-func mentions(line, name string) (rest string, ok bool) {
-	for at := 0; ; {
-		i := strings.Index(line[at:], name)
-		if i < 0 {
-			return "", false
-		}
-		before, after := line[:at+i], line[at+i+len(name):]
-		if !endsWord(before) && !startsWord(after) {
-			return after, true
-		}
-		at += i + len(name)
+// login is the end of a username of the service with its password, as addresses and curl take them (service.md 5.2).
+// What a program fills in begins with another sign.
+var login = regexp.MustCompile(`(-customer-\w+-zone-[\w-]+):[^\s:@/"'$%<{*` + "`]")
+
+// addPassword adds a place of a zone's password, once.
+func (s *scanner) addPassword(p Password) {
+	if !slices.ContainsFunc(s.report.Passwords, func(o Password) bool { return o.Zone == p.Zone && o.Place == p.Place }) && len(s.report.Passwords) < maxFound {
+		s.report.Passwords = append(s.report.Passwords, p)
 	}
 }
-
-func isWord(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-func endsWord(s string) bool   { return s != "" && isWord(s[len(s)-1]) }
-func startsWord(s string) bool { return s != "" && isWord(s[0]) }
 
 // minAssigned is the least length of a value that is fingerprinted without being one that is
 // looked for: the hash of a shorter one could be turned back.

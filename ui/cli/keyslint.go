@@ -28,8 +28,10 @@ it. Exit codes: 42 a rule is broken; 1 there is no key; 0 otherwise, also with
 warnings.
 
 The folders of [keys] scan in config.toml and of --scan are searched for files
-that hold a key's value, by its fingerprint. For that, the references of all
-keys are resolved first, except the commands and keyrings of ADMIN keys.`,
+that hold the value of a key or of a zone's password, by its fingerprint, or a
+whole login to the proxy. For that, the references of keys and passwords are
+resolved first, except the commands and keyrings of ADMIN keys, and the commands
+of passwords.`,
 		needs: func(keysLintFlags) needs { return needs{jobs: true} },
 		run:   lintKeys,
 	})
@@ -64,7 +66,7 @@ func lintKeys(ctx context.Context, t *task, f keysLintFlags, _ []string) (printe
 // saySearched says how many files a scan searched: if it found nothing, there may have been none.
 func (t *task) saySearched(files int, folders []string) {
 	if len(folders) > 0 {
-		t.app.say("zonedeck: %s searched for values of keys", text.Counted(files, "file"))
+		t.app.say("zonedeck: %s searched for values of keys and passwords", text.Counted(files, "file"))
 	}
 }
 

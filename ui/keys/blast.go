@@ -64,6 +64,9 @@ func (m *Model) scan(folders []string) tea.Cmd {
 	m.side, m.panes.At, m.text = sideRadius, paneSide, widget.Scroll{}
 	return kit.Follow(kit.Keys, &m.radius.slot, m.deps.Ctx, func(ctx context.Context, emit func(keys.Progress)) (scanned, error) {
 		uses, report, err := find.Uses(ctx, folders, emit)
+		for _, p := range report.Passwords {
+			report.Problems = append(report.Problems, p.String())
+		}
 		return scanned{uses, inFiles(uses), report.Problems}, err
 	}, func(p keys.Progress) tea.Cmd {
 		m.radius.progress = p

@@ -84,7 +84,7 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 		s.Press("s", "ctrl+s")
 		close(find.go1)
 		s.Settle()
-		s.Expect("4 uses, 3 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "looked through 3 files of /srv/etl", "! /srv/etl/secret was not read: permission denied")
+		s.Expect("4 uses, 3 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "looked through 3 files of /srv/etl", "! /srv/etl/secret was not read: permission denied", "! /srv/etl/run.sh:7 holds the password of zone isp")
 		if len(find.folders) != 1 || find.folders[0] != "/srv/etl" {
 			t.Errorf("looked through %q", find.folders)
 		}
