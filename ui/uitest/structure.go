@@ -76,7 +76,7 @@ func StructureFaults(screen, widest string, w, h int) (faults []string) {
 			faults = append(faults, fmt.Sprintf("row %d has no right border: %q", i, row))
 		}
 		for _, word := range ending(cells, i) {
-			if !strings.HasSuffix(word, "…") && !words[word] && !continued(rows, i, word, words) {
+			if !strings.Contains(word, "…") && !words[word] && !continued(rows, i, word, words) {
 				faults = append(faults, fmt.Sprintf("row %d: %q is cut without a sign of it", i, word))
 			}
 		}

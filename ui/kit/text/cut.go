@@ -16,7 +16,8 @@ func Width(s string) int {
 	return len(s)
 }
 
-// Cut shortens a line to w cells and ends it with "…" if anything was cut.
+// Cut shortens a line to w cells and ends it with "…" if anything was cut. An address at its end keeps its own end: it
+// loses its scheme, and then its middle.
 func Cut(s string, w int) string {
 	if w <= 0 {
 		return ""
@@ -24,7 +25,23 @@ func Cut(s string, w int) string {
 	if Width(s) <= w {
 		return s
 	}
-	return ansi.Truncate(s, w, "…")
+	return shortened(s, w)
+}
+
+// shortened is Cut for a line that is too long.
+func shortened(s string, w int) string {
+	at := strings.LastIndexByte(s, ' ') + 1
+	scheme, address, _ := strings.Cut(s[at:], "://")
+	n, room := Width(address), w-Width(s[:at])
+	inSentence := at > 1 && s[at-2] >= 'a' && s[at-2] <= 'z'
+	if scheme != "http" && scheme != "https" || inSentence || strings.Contains(address, "\x1b") || room < 12 {
+		return ansi.Truncate(s, w, "…")
+	}
+	if n <= room {
+		return s[:at] + address
+	}
+	end := ansi.TruncateLeft(address, n-room*2/3, "")
+	return s[:at] + ansi.Truncate(address, room-Width(end), "…") + end
 }
 
 // Fit cuts or pads a line to exactly w cells.
@@ -49,7 +66,7 @@ func FitRight(s string, w int) string {
 func fitting(s string, w int) (cut string, rest int) {
 	n := Width(s)
 	if n > w {
-		s = ansi.Truncate(s, w, "…")
+		s = shortened(s, w)
 		n = Width(s)
 	}
 	return s, w - n

@@ -46,8 +46,24 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+func TestAnAddressKeepsItsEnd(t *testing.T) {
+	const long = "isp1 · API · https://shop.test/a/b/c/d/product/12345?v=2"
+	for w, want := range map[int]string{
+		60: long, 50: "isp1 · API · shop.test/a/b/c/d/product/12345?v=2", 40: "isp1 · API · shop.tes…/product/12345?v=2", 26: "isp1 · API · shop…2345?v=2", 20: "isp1 · API · https:…",
+	} {
+		if got := Cut(long, w); got != want {
+			t.Errorf("%d cells: %q, want %q", w, got, want)
+		}
+	}
+	for _, sentence := range []string{"see https://shop.test/a now", "see https://shop.test/a"} {
+		if got := Cut(sentence, 20); got != "see https://shop.te…" {
+			t.Errorf("a sentence: %q", got)
+		}
+	}
+}
+
 func TestFitIsExactlyItsWidth(t *testing.T) {
-	for _, s := range []string{"", "short", "a much longer line than fits", "価格価格価格価格", "\x1b[31mstyled text that is long\x1b[m"} {
+	for _, s := range []string{"", "short", "a much longer line than fits", "価格価格価格価格", "\x1b[31mstyled text that is long\x1b[m", "z · https://shop.test/価格価格価格価格/価格価格?q=価格"} {
 		for _, w := range []int{0, 1, 2, 5, 12, 40} {
 			if got := Width(Fit(s, w)); got != w {
 				t.Errorf("Fit(%q, %d) has %d cells", s, w, got)

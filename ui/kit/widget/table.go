@@ -3,6 +3,7 @@ package widget
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -432,11 +433,19 @@ func cellsOf(widths []int) int {
 func (t *Table) missing(widths []int) int {
 	n := 0
 	for i, c := range t.Columns {
-		if c.Flex && widths[i] > 0 && i < len(t.needs) {
-			n += max(t.needs[i]-widths[i], 0)
+		if c.Flex && widths[i] > 0 {
+			n += t.lacks(widths, i)
 		}
 	}
 	return n
+}
+
+// lacks is how many cells more a column needs than it has.
+func (t *Table) lacks(widths []int, i int) int {
+	if i >= len(t.needs) {
+		return 0
+	}
+	return max(t.needs[i]-widths[i], 0)
 }
 
 // widths decides how wide the columns are; 0 drops one.
@@ -457,10 +466,10 @@ func (t *Table) widths(w int) []int {
 		}
 		out[at] = 0
 	}
-	flex := 0
+	var flex []int
 	for i, c := range t.Columns {
 		if c.Flex && out[i] > 0 {
-			flex++
+			flex = append(flex, i)
 		}
 	}
 	left := w - cellsOf(out)
@@ -469,23 +478,23 @@ func (t *Table) widths(w int) []int {
 			continue
 		}
 		room := left
-		if flex > 0 {
+		if len(flex) > 0 {
 			room = max(left/2, left-t.missing(out))
 		}
-		more := min(max(t.needs[i]-out[i], 0), max(room, 0))
+		more := min(t.lacks(out, i), max(room, 0))
 		out[i] += more
 		left -= more
 	}
-	for i, c := range t.Columns {
-		if left <= 0 || flex == 0 {
-			break
-		}
-		if c.Flex && out[i] > 0 {
-			share := left / flex
-			out[i] += share
-			left -= share
-			flex--
-		}
+	slices.SortStableFunc(flex, func(a, b int) int { return t.lacks(out, a) - t.lacks(out, b) })
+	for n, i := range flex { // each takes what it lacks, as far as that is fair
+		share := min(t.lacks(out, i), left/(len(flex)-n))
+		out[i] += share
+		left -= share
+	}
+	for n, i := range flex {
+		share := left / (len(flex) - n)
+		out[i] += share
+		left -= share
 	}
 	return out
 }
