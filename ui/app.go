@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ type Deps struct {
 	Now   func() time.Time
 	Theme *kit.Theme
 	Tabs  []Tab
+	// First is the tab to begin on; empty is the first.
+	First kit.ViewID
 	// Session is the session as known before the first message.
 	Session kit.Session
 	// Start runs beside the first paint (start the emulator, open the journal);
@@ -131,7 +134,8 @@ func New(deps Deps) *App {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	return &App{deps: deps, theme: deps.Theme, tabs: deps.Tabs, session: deps.Session, frame: frame{dirty: true}}
+	first := max(slices.IndexFunc(deps.Tabs, func(t Tab) bool { return t.ID == deps.First }), 0)
+	return &App{deps: deps, theme: deps.Theme, tabs: deps.Tabs, active: first, session: deps.Session, frame: frame{dirty: true}}
 }
 
 // Options are the program options the console is run with. Bubble Tea's ticker never
@@ -310,6 +314,9 @@ func (a *App) target() kit.View {
 	}
 	return a.view()
 }
+
+// Tab is the active one.
+func (a *App) Tab() kit.ViewID { return a.tabs[a.active].ID }
 
 // Target receives the keys now: the top overlay, or the active tab. The key
 // reference is generated from it.

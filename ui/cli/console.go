@@ -65,7 +65,9 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 	if err != nil {
 		return "", sessionError(err)
 	}
+	c.Tab = a.tab
 	next, err = c.Run(a.Stdin, a.Stdout)
+	a.tab = c.Tab
 	if typed := c.Passphrase(); !typed.Empty() {
 		a.typed = typed
 	}

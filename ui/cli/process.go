@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"zonedeck/keystore"
+	"zonedeck/ui/kit"
 )
 
 // Process is the environment the program runs in. It is passed in, which lets tests
@@ -69,6 +70,7 @@ type app struct {
 	telling sync.Mutex // one message at a time goes to stderr
 
 	typed keystore.Secret // the passphrase that was typed, if any
+	tab   kit.ViewID      // the console's, when another profile was chosen there
 	// hidden reads a line at a terminal without showing it; nil means term.ReadPassword.
 	hidden func(fd uintptr) ([]byte, error)
 }

@@ -54,6 +54,8 @@ type Console struct {
 	began    chan follower // the state that start found; follow continues from it
 	next     string        // profile to switch to; written on the program's goroutine
 	suspend  tea.Cmd       // back to the shell, nil where none waits
+	// Tab is the one to begin on, and after Run the one that was left.
+	Tab kit.ViewID
 }
 
 // Open opens the service for a console.
@@ -74,7 +76,8 @@ func Open(ctx context.Context, o service.Options) (*Console, error) {
 // profile to switch to; it is empty when the operator quit.
 func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	c.suspend = suspend()
-	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
+	root := c.Root()
+	program := tea.NewProgram(root, append(ui.Options(c.ctx),
 		tea.WithInput(newKeyboard(in, c.hangUp)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var up screen = program
 	c.asker.up.Store(&up)
@@ -84,6 +87,7 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	stop := dumpAfter(program)
 	_, err = program.Run()
 	stop()
+	c.Tab = root.Tab()
 	_, _ = io.WriteString(out, alert.Detect(c.terminal.Getenv).Clear()) // what it showed of jobs that go on
 	interrupted := c.ctx.Err() != nil
 	c.cancel()
@@ -141,7 +145,7 @@ func (c *Console) Root() *ui.App {
 		{ID: kit.History, View: historytab.New(historytab.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: s.History, Requests: c.requests()})},
 	}
 	return ui.New(ui.Deps{
-		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: c.describe(),
+		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, First: c.Tab, Session: c.describe(),
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.profileDeps(theme)) },
 		Search: search{s.History, s.Paths.RequestsDir()}, Spending: spending{s.Fetch, c}, Clipboard: native{},
 		Multiplexer: c.terminal.multiplexer(), Buffers: c.terminal.pasteBuffers(),
