@@ -146,6 +146,20 @@ func (q Query[R]) Match(row R) bool {
 	return true
 }
 
+// Names reports whether the words of the query, of which there is one at least, all stand in a row's name.
+func (q Query[R]) Names(name string) bool {
+	name, words := strings.ToLower(name), 0
+	for _, t := range q.tests {
+		if t.Op == Says && !t.Not {
+			words++
+			if !strings.Contains(name, t.Value) {
+				return false
+			}
+		}
+	}
+	return words > 0
+}
+
 // WithoutSQL is what SQL does not express of a query.
 func (q Query[R]) WithoutSQL() Query[R] {
 	rest := Query[R]{fields: q.fields}

@@ -115,3 +115,15 @@ func TestAFilterThatIsNoneSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+func TestTheWordsOfAFilterNameARow(t *testing.T) {
+	fields := Fields[string]{SearchText(func(s string) string { return s }), Enum("state", "due", nil, func(string) []string { return nil })}
+	for filter, want := range map[string]bool{
+		"BATCH": true, "batch user": true, "batch state:due": true, "batch other": false, "state:due": false, "-batch": false, "": false,
+	} {
+		q, err := Parse(filter, fields)
+		if got := q.Names("Batch-User"); err != nil || got != want {
+			t.Errorf("%q: %t, %v, want %t", filter, got, err, want)
+		}
+	}
+}

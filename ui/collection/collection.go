@@ -3,6 +3,7 @@ package collection
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -281,9 +282,9 @@ func (c *Collection) filter() {
 	words := strings.Fields(strings.ToLower(c.input.Value()))
 	c.rows = c.rows[:0]
 	folders := map[string]int{} // their rows
-	first := -1
+	first, named := -1, false   // the row of the first match, or of the first by name
 	for i, e := range c.entries {
-		if !matchesWords(e, words) {
+		if !hasWords(e.Name+" "+string(e.Request.Zone.Name)+" "+e.Request.URL, words) {
 			continue
 		}
 		dirs := strings.Split(e.Name, "/")
@@ -295,8 +296,8 @@ func (c *Collection) filter() {
 			}
 			c.rows[folders[dir]].count++
 		}
-		if first < 0 {
-			first = len(c.rows)
+		if byName := hasWords(e.Name, words); first < 0 || byName && !named {
+			first, named = len(c.rows), byName
 		}
 		c.rows = append(c.rows, row{name: e.Name, entry: i, depth: len(dirs) - 1})
 	}
@@ -309,14 +310,9 @@ func (c *Collection) filter() {
 	}
 }
 
-func matchesWords(e fetch.SavedRequest, words []string) bool {
-	all := strings.ToLower(e.Name + " " + string(e.Request.Zone.Name) + " " + e.Request.URL)
-	for _, w := range words {
-		if !strings.Contains(all, w) {
-			return false
-		}
-	}
-	return true
+func hasWords(s string, words []string) bool {
+	s = strings.ToLower(s)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(s, w) })
 }
 
 func (c *Collection) cells(i int) []widget.Cell {

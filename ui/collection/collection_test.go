@@ -104,6 +104,16 @@ func TestARequestIsFoundByTypingAndPicked(t *testing.T) {
 	})
 }
 
+func TestTypingGoesToTheRequestOfThatName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "alpha", "test", "zeta")
+		b.Type("test") // in every URL, too
+		b.Expect("alpha", "zeta")
+		b.Press("enter")
+		b.Expect("picked test")
+	})
+}
+
 func TestARequestIsRenamedAndDeletedAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, "a", "shop/cart")

@@ -75,6 +75,25 @@ func TestTheFilterHidesRows(t *testing.T) {
 	})
 }
 
+func TestTheFilterGoesToTheKeyOfThatName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		user := ownKey()
+		user.Name, user.UsedBy, user.Expires = "aa", []string{"batch-user's heir"}, model.ExpiresAt(fakeDay(-1))
+		s := newRig(t, user).start(t, demoSession(), 120, 40)
+		s.Press("/")
+		s.Type("batch-user")
+		s.Expect("Keys (2 of 6)")
+		if row := cursorRow(s); !strings.Contains(row, "batch-user   USER") {
+			t.Errorf("the cursor is on %q", row)
+		}
+		s.Press("ctrl+u")
+		s.Type("heir")
+		if row := cursorRow(s); !strings.Contains(row, "✗ expired     aa") {
+			t.Errorf("the cursor is on %q", row)
+		}
+	})
+}
+
 func TestAnotherViewsKeyIsShownInSpiteOfTheFilter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRig(t).start(t, demoSession(), 120, 40)

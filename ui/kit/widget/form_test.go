@@ -331,6 +331,18 @@ func TestFinderFiltersAndPicks(t *testing.T) {
 	}
 }
 
+func TestAFinderPutsNamesFirst(t *testing.T) {
+	f := NewFinder(kit.NewTheme(true, false), "Zones", "type", []Choice{
+		{Option: Option{Value: "ip", Note: "beside isp"}}, {Option: Option{Value: "i_s_p"}}, {Option: Option{Value: "Demo isp"}},
+	})
+	for _, r := range "isp" {
+		f.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	if got := uitest.Plain(f.Render(40, 5)); !strings.Contains(got, "›Demo isp") || !strings.Contains(got, "beside isp") {
+		t.Errorf("the name is not first:\n%s", got)
+	}
+}
+
 func TestAFreeFinderMatchesWordsAndTakesWhatIsTyped(t *testing.T) {
 	picked := ""
 	take := func(s string) tea.Cmd { return func() tea.Msg { picked = s; return nil } }

@@ -28,18 +28,26 @@ type ListPage[R any] struct {
 	Plural string
 
 	all, visible []R
+	named        bool // the filter's words name the first row
 }
 
-// Set replaces the rows. The cursor stays on its row.
+// Set replaces the rows. Those that the filter's words name come first. The cursor stays on its row.
 func (l *ListPage[R]) Set(all []R) {
-	l.all, l.visible = all, all
+	l.all, l.visible, l.named = all, all, false
 	if q, err := query.Parse(l.Filter.Text(), l.Rows.Fields()); l.Filter.Text() != "" && err == nil {
 		l.visible = nil
+		var others []R
 		for _, row := range all {
-			if q.Match(row) {
+			switch {
+			case !q.Match(row):
+			case q.Names(l.Rows.Key(row)):
 				l.visible = append(l.visible, row)
+			default:
+				others = append(others, row)
 			}
 		}
+		l.named = len(l.visible) > 0
+		l.visible = append(l.visible, others...)
 	}
 	shown := l.visible
 	l.SetRowsKeyed(len(shown), func(i int) string { return l.Rows.Key(shown[i]) }, func(i int) []Cell { return l.Rows.Cells(shown[i]) })
@@ -81,14 +89,15 @@ func (l *ListPage[R]) Go(key string) bool {
 	return false
 }
 
-// UpdateFilter handles what is the filter's. The cursor goes to the first row when the filter hides the one it was on.
+// UpdateFilter handles what is the filter's. The cursor goes to the first row when its words name that, or
+// the filter hides the one it was on.
 func (l *ListPage[R]) UpdateFilter(t *kit.Theme, msg tea.Msg) (tea.Cmd, FilterEvent) {
 	cmd, event := UpdateFilter(&l.Filter, t, msg, l.Rows.Fields())
 	if event == FilterChanged {
 		before, had := l.CursorKey()
 		l.Set(l.all)
 		l.ForgetNews()
-		if after, has := l.CursorKey(); !had || !has || before != after {
+		if after, has := l.CursorKey(); !had || !has || before != after || l.named {
 			l.SetCursor(0)
 		}
 	}

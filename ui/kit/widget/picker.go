@@ -87,6 +87,15 @@ func (p *picker) filter() {
 			p.matches = append(p.matches, i)
 		}
 	}
+	named, others := []int{}, []int{} // what has the text in its name comes first
+	for _, i := range p.matches {
+		if strings.Contains(strings.ToLower(p.options[i].label()), strings.ToLower(query)) {
+			named = append(named, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	p.matches = append(named, others...)
 	p.table.SetCursor(0)
 	p.table.SetRows(len(p.matches), func(i int) []Cell {
 		o := p.options[p.matches[i]]
