@@ -101,7 +101,7 @@ func (a *App) messages() (above []string) {
 // toastLines wraps a toast to at most three lines. The key that dismisses an error
 // gets one more line if it does not fit after the text.
 func (a *App) toastLines(t toast) []string {
-	const hint = "ctrl+x dismisses"
+	const hint = "esc dismisses"
 	w := a.w - 4
 	lines := text.Wrap(text.Clean(t.Text)+a.leadsTo(t.In), w)
 	if len(lines) > 3 {
@@ -352,9 +352,15 @@ func hides(v kit.View) bool {
 // if it is available. Help lists the others with their reasons.
 func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 	v := a.target()
-	typing := capturing(v)
-	for _, b := range a.theme.Bound(v.Bindings()) {
-		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 {
+	typing, bindings := capturing(v), a.theme.Bound(v.Bindings())
+	for _, b := range bindings {
+		if typing && b.WhileTyping || b.Dangerous && kit.InForm(bindings) {
+			b.Keys = b.Chords()
+		}
+		if b.Matches("esc") && a.toasts.standing() >= 0 { // it dismisses the error
+			continue
+		}
+		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 && !slices.ContainsFunc(out, func(o kit.Binding) bool { return o.Key() == b.Key() }) {
 			out = append(out, b)
 		}
 	}

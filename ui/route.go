@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,6 @@ const (
 	intentPalette intent = iota
 	intentHelp
 	intentMouse
-	intentDismiss
 	intentCopied
 	intentTheme
 	intentTab // intentTab+i goes to tab i
@@ -36,20 +36,16 @@ type quitNow struct{}
 func (a *App) Bindings() []kit.Binding {
 	out := make([]kit.Binding, 0, len(a.tabs)+6)
 	for i, t := range a.tabs {
+		n := strconv.Itoa(i + 1)
 		out = append(out, kit.Binding{
-			Name: "console." + strings.ToLower(t.View.Title()), Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Hidden: true,
-			Help: "Go to " + t.View.Title() + ".", Synonyms: string(t.ID), Intent: intentTab + intent(i),
+			Name: "console." + strings.ToLower(t.View.Title()), Keys: []string{n, "alt+" + n}, Label: t.View.Title(), Hidden: true,
+			Help: "Go to " + t.View.Title() + ".", Synonyms: string(t.ID), Intent: intentTab + intent(i), WhileTyping: true,
 		})
-	}
-	none := ""
-	if !a.toasts.dismissable() {
-		none = "no message is shown"
 	}
 	return a.theme.Bound(append(out,
 		kit.Binding{Name: "console.help", Keys: []string{"?"}, Label: "help", Help: "List the keys, and say why some do not work now.", Intent: intentHelp},
-		kit.Binding{Name: "console.palette", Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true},
+		kit.Binding{Name: "console.palette", Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true, WhileTyping: true},
 		kit.Binding{Name: "console.mouse", Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
-		kit.Binding{Name: "console.dismiss", Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
 		kit.Binding{Name: "console.copied-text", Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
 		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
 		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: a.whyNoSwitch(), Hidden: true},
@@ -111,6 +107,10 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	if cmd, handled := a.dropStranded(k, name); handled {
 		return cmd
 	}
+	if i := a.toasts.standing(); name == "esc" && i >= 0 {
+		a.toasts.list = slices.Delete(a.toasts.list, i, i+1)
+		return nil
+	}
 	if n := len(a.stack); n > 0 {
 		top := a.stack[n-1]
 		if g, ok := top.overlay.(kit.Guarded); ok && g.Guarded() {
@@ -139,9 +139,12 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 // keyIn passes a key to a view: to its matching binding, to a fallback binding, or
 // unchanged to its Update.
 func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.Binding) tea.Cmd {
-	typing := capturing(v)
+	typing, bindings := capturing(v), a.theme.Bound(v.Bindings())
 	// A binding without an intent describes a key that Update handles itself.
-	if b, ok := kit.Find(a.theme.Bound(v.Bindings()), name, typing); ok && (b.Intent != nil || b.Disabled != "") {
+	if b, ok := kit.Find(bindings, name, typing); ok && (b.Intent != nil || b.Disabled != "") {
+		if b.Dangerous && kit.Types(name) && kit.InForm(bindings) {
+			b.Disabled = cmp.Or(b.Disabled, "a letter sends nothing from a form: "+cmp.Or(strings.Join(b.Chords(), ""), "out of it, as by tab, it")+" does")
+		}
 		return a.carryOut(v, b)
 	}
 	if b, ok := kit.Find(fallback, name, typing); ok {
@@ -191,9 +194,6 @@ func (a *App) act(i intent) tea.Cmd {
 	case intentTheme:
 		a.theme.Set(!a.theme.Dark, a.theme.NoColor)
 		return nil
-	case intentDismiss:
-		a.toasts.dismiss()
-		return nil
 	default:
 		return a.activate(int(i - intentTab))
 	}
@@ -235,7 +235,7 @@ func inFlight(n int) string {
 // overOverlay are the root's bindings that work while an overlay is open.
 func (a *App) overOverlay() []kit.Binding {
 	return slices.DeleteFunc(a.Bindings(), func(b kit.Binding) bool {
-		return !slices.Contains([]string{"console.help", "console.dismiss", "console.interrupt", "console.suspend"}, b.Name)
+		return !slices.Contains([]string{"console.help", "console.interrupt", "console.suspend"}, b.Name)
 	})
 }
 

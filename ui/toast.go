@@ -77,5 +77,15 @@ func (t *toasts) dismiss() {
 	}
 }
 
+// standing is the newest error, which esc dismisses first; -1 for none.
+func (t *toasts) standing() int {
+	for i, k := range slices.Backward(t.list) {
+		if k.Kind == kit.ToastError {
+			return i
+		}
+	}
+	return -1
+}
+
 // visible are the newest toasts, as many as there is room for.
 func (t *toasts) visible() []toast { return t.list[max(len(t.list)-maxToasts, 0):] }

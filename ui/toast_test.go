@@ -98,7 +98,7 @@ func TestALongErrorStillSaysHowToDismissIt(t *testing.T) {
 			s := startAt(t, app, 60, 16)
 			s.AllowError("broken")
 			s.Send(kit.Toast{Kind: kit.ToastError, Text: "broken " + strings.Repeat("word ", n)})
-			s.Expect("broken", "ctrl+x dismisses", "0 running")
+			s.Expect("broken", "esc dismisses", "0 running")
 		})
 	}
 }

@@ -33,17 +33,18 @@ file; ` + "`go test ./ui/cli -run TestKeyReference -update`" + ` writes it anew,
 ` + "`-update`" + ` the test fails when the file is stale.
 
 On the screen, ` + "`?`" + ` shows the keys that mean something now, and a key that cannot act
-says why. While a text field is edited only the keys marked ⌨ act. Keys marked !
-cost or destroy something; they ask first. What only costs is not asked about on the
-emulator, which charges nothing. ` + "`ctrl+j` and `F5`" + ` in the forms of Sandbox and Proxy send at
-once. The keys of next steps are there only with a failure they help against.
+says why. Keys marked ! cost or destroy something; they ask first. What only costs is not
+asked about on the emulator, which charges nothing. The keys of next steps are there only
+with a failure they help against.
 
-` + "`j` and `k`" + ` move in every list, menu and form. They are letters only where text is being
-typed: in the field with the cursor. A dialog that begins with a line of text begins by
-editing it, and ` + "`esc`" + ` ends that; ` + "`enter`, `tab`" + ` and the arrows go on to edit the next text
-field, ` + "`j` and `k`" + ` only move to it. This is so in every form, of a tab or a dialog: what is typed
-after a value was taken goes into the next text field and is no command, and in a tab the footer
-says into which.
+In a form, of a tab or a dialog, a text that has the cursor takes what is typed: letters,
+digits, ` + "`?`, `:`, `@`, `/`" + `. The footer says into which field it goes. Only the chords marked ⌨
+act then, as ` + "`ctrl+j`" + ` (send), ` + "`ctrl+t`" + ` (test), ` + "`ctrl+w`" + ` (compare), ` + "`ctrl+x`" + ` (code) and
+` + "`alt+2`" + ` (the tab). ` + "`esc`" + ` puts the text at rest: letters and digits are keys again, until the cursor
+moves or ` + "`enter` or `i`" + ` edits. Whoever walks with ` + "`j` and `k`" + ` goes on over a text; the next other
+letter is typed. No letter of a form sends anything.
+
+` + "`esc`" + ` first dismisses an error that stands on the screen.
 
 A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
 which confirms nothing. In tmux it goes to a paste buffer, which its prefix and ` + "`]`" + ` paste, and
@@ -408,7 +409,7 @@ func walkJobs(w *uitest.Whole) {
 }
 
 func walkKeys(w *uitest.Whole) {
-	w.Press("4")
+	w.Press("alt+4")
 	w.WaitFor("[4 Keys", "old-admin")
 	w.Press("tab", "esc", "z", "esc", "l", "v", "esc", "a")
 	w.WaitFor("Record a key")

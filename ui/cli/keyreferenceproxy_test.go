@@ -7,7 +7,7 @@ func walkProxy(w *uitest.Whole) {
 	w.WaitFor("[3 Proxy]", "brd-customer-")
 	w.Press("j", "enter") // a text field
 	w.Type("de")
-	w.Press("enter", "esc", "t") // the next text field is edited until esc
+	w.Press("enter", "esc", "ctrl+t") // the next text field is edited until esc
 	w.WaitFor("addresses in")
 	w.Press("tab", "tab", "tab", "z", "z", "p")
 	w.WaitFor("Parse a login")
@@ -27,7 +27,7 @@ func walkProxy(w *uitest.Whole) {
 	for _, page := range []struct{ name, shows string }{
 		{"forbidden", "access restricted ·"}, {"too-fast", "too fast ·"}, {"captcha", "CAPTCHA ·"}, {"error", "target error ·"},
 	} {
-		w.Press("j", "j", "j", "j", "j", "enter", "ctrl+u")
+		w.Press("esc", "j", "j", "j", "j", "j", "enter", "ctrl+u")
 		w.Type("https://lab.test/" + page.name)
 		w.Press("f5")
 		w.WaitFor(page.shows, "do next")

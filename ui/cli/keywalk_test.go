@@ -36,7 +36,7 @@ func walkHistory(w *uitest.Whole) {
 			w.Press("]", "]", "]")
 		}
 	}
-	w.Press("D") // of the last one, a refusal
+	w.Press("I") // of the last one, a refusal
 	w.WaitFor("What refuses", "enter open")
 	w.Press("esc")
 	w.WaitGone("What refuses")

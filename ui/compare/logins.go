@@ -209,7 +209,7 @@ func (p logins) ended(err error) tea.Cmd {
 func (p logins) bindings() []kit.Binding {
 	const group = "Comparison"
 	return []kit.Binding{
-		{Name: "logins.test", Keys: []string{"t", "r", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
+		{Name: "logins.test", Keys: []string{"t", "ctrl+t", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
 		{Name: "logins.baseline", Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
 		p.cancelOrClose(),
 		{Name: "logins.open", Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},

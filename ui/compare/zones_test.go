@@ -197,7 +197,7 @@ func TestWhatTheHistoryDoesNotKeepIsNotSent(t *testing.T) {
 		r.kept = []model.Grid{{ID: "t_8"}}
 		r.do(func() tea.Cmd { return r.page.Load("t_8", "", "") })
 		r.Expect("Comparison t_8 could not be opened: it has no cells")
-		r.Press("ctrl+x")
+		r.Press("esc")
 		r.do(func() tea.Cmd { return r.page.Load("t_0", "", "") })
 		r.Expect("Comparison t_0 could not be opened: the journal has no such comparison")
 	})

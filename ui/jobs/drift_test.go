@@ -256,7 +256,7 @@ func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
 			s.AllowError(want)
 			s.Press(key)
 			s.Expect(want)
-			s.Press("ctrl+x")
+			s.Press("esc")
 		}
 		f.mu.Lock()
 		f.err = drift.ErrNewer
@@ -264,7 +264,7 @@ func TestWhatGoesWrongWithDriftIsTold(t *testing.T) {
 		s.AllowError("a newer run is there")
 		s.Press("a")
 		s.Expect("accept gd_shop: a newer run is there: look at it first")
-		s.Press("ctrl+x")
+		s.Press("esc")
 		f.mu.Lock()
 		f.listErr = errors.New("the file is locked by another process")
 		f.mu.Unlock()

@@ -50,7 +50,7 @@ func TestARowThatIsPastedAddsToThoseThatAreThere(t *testing.T) {
 		s.Press("up") // Inputs
 		s.Paste("https://a.test/4")
 		s.Expect("1 pasted line added to the job's inputs", "launch 4 inputs")
-		s.Press("esc")
+		s.Press("esc", "esc")
 		s.Expect("Discard what was filled in?")
 	})
 }

@@ -312,7 +312,7 @@ func TestAResultThatChangesIsOpenedAgain(t *testing.T) {
 		noerr.Must(t, os.WriteFile("rows.ndjson", []byte(shopRows(12)), 0o600))
 		s.AllowError("has changed since it was opened")
 		s.Press("s")
-		s.Press("ctrl+x", "r")
+		s.Press("esc", "r")
 		s.Expect("12 rows")
 	})
 }

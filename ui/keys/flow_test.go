@@ -148,6 +148,9 @@ func TestMotionKeysAreNotTypedIntoTheDialog(t *testing.T) {
 		s.Press("j", "j", "j", "j", "k", "k", "k", "k", "j", "j", "j")
 		s.Expect("Record a key", "›Made on")
 		for _, line := range strings.Split(s.Screen(), "\n") {
+			if !strings.Contains(line, "│") { // the footer
+				continue
+			}
 			if strings.Contains(line, "Expires") && !strings.Contains(line, "e.g. 2027-01-31") || strings.Contains(line, "Made on") && !strings.Contains(line, "e.g. 2026-11-21") {
 				t.Errorf("something was typed:\n%s", line)
 			}

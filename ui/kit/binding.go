@@ -2,9 +2,13 @@ package kit
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 )
+
+// GroupForm is the group of the keys of a form.
+const GroupForm = "Form"
 
 // Binding maps keys to an intent. Help, footer, palette and the key reference are
 // generated from bindings, so they always match what the keys do.
@@ -38,7 +42,7 @@ type Binding struct {
 	Dangerous bool
 	// Hidden keeps it out of the footer (motion keys); help still lists it.
 	Hidden bool
-	// WhileTyping lets it act while the view captures text.
+	// WhileTyping lets it act while the view captures text: by its chords, if it has any.
 	WhileTyping bool
 }
 
@@ -53,11 +57,22 @@ func (b Binding) Key() string {
 	return b.Keys[0]
 }
 
+// Types reports whether a key is text where text is typed.
+func Types(key string) bool { return key == "space" || utf8.RuneCountInString(key) == 1 }
+
+// Chords are the keys that type nothing.
+func (b Binding) Chords() []string { return slices.DeleteFunc(slices.Clone(b.Keys), Types) }
+
+// InForm reports whether bindings are those of a form that has the focus: no letter spends or destroys there.
+func InForm(bindings []Binding) bool {
+	return slices.ContainsFunc(bindings, func(b Binding) bool { return b.Group == GroupForm })
+}
+
 // Find returns the first binding for a key; with typing, only those that act while
 // text is captured.
 func Find(bindings []Binding, key string, typing bool) (Binding, bool) {
 	for _, b := range bindings {
-		if typing && !b.WhileTyping {
+		if typing && (!b.WhileTyping || Types(key) && len(b.Chords()) > 0) {
 			continue
 		}
 		if b.Matches(key) {

@@ -9,17 +9,17 @@ import (
 // StepKey is the key of a next step, the same in every tab.
 func StepKey(a model.Action) string {
 	return map[model.Action]string{
-		model.ActionRetry: "r", model.ActionSlowDown: "s", model.ActionTryUnlocker: "u", model.ActionTryBrowser: "b",
+		model.ActionRetry: "ctrl+j", model.ActionSlowDown: "H", model.ActionTryUnlocker: "u", model.ActionTryBrowser: "b",
 		model.ActionCheckKey: "K", model.ActionCheckLogin: "L", model.ActionTrustCA: "L", model.ActionRaiseTimeout: "T",
 		model.ActionCheckZone: "f", model.ActionFixRequest: "f", model.ActionMakeJob: "J", model.ActionOtherWay: "t",
 		model.ActionShowFields: "F", model.ActionSaveSample: "S", model.ActionCheckNetwork: "P", model.ActionDialect: "P",
-		model.ActionWhatRefuses: "D",
+		model.ActionWhatRefuses: "I",
 	}[a]
 }
 
-// StepSends reports whether a next step sends; where that is billed, it asks first.
+// StepSends reports whether a letter of a next step sends; where that is billed, it asks first.
 func StepSends(a model.Action) bool {
-	return a == model.ActionRetry || a == model.ActionSlowDown || a == model.ActionOtherWay || a == model.ActionWhatRefuses
+	return a == model.ActionSlowDown || a == model.ActionOtherWay || a == model.ActionWhatRefuses
 }
 
 // StepHelp describes a next step and says if service.md recommends it.

@@ -53,10 +53,8 @@ func (m *Model) askTest(pause time.Duration) tea.Cmd {
 	})
 }
 
-// startTest tests the form's login after a pause. It ends the editing of a field, so
-// that the next keys are commands.
+// startTest tests the form's login after a pause.
 func (m *Model) startTest(pause time.Duration) tea.Cmd {
-	m.form.FocusOn(m.form.Focused(), false)
 	if !m.form.Valid() {
 		m.panes.At = paneForm
 		return nil

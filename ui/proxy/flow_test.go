@@ -217,7 +217,7 @@ func TestABadParameterIsRefusedAtTheField(t *testing.T) {
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		typeInto(s, 2, "a b")
 		s.Expect("✗", "spaces and invisible")
-		s.Press("t")
+		s.Press("ctrl+t")
 		if f.tests() != 0 {
 			t.Fatal("it was tested")
 		}
@@ -228,7 +228,7 @@ func TestABadTestPageIsRefusedAtTheField(t *testing.T) {
 	f := &fakeProber{}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		typeInto(s, 4, "example.com")
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.Expect("write an absolute address")
 		if f.tests() != 0 {
 			t.Fatal("it was tested")
@@ -246,7 +246,7 @@ func TestABadTestPageIsRefusedAtTheField(t *testing.T) {
 func TestATestShowsItsRoundsAndItsVerdict(t *testing.T) {
 	f := &fakeProber{result: okResult()}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.After(2500 * time.Millisecond)
 		s.Expect("call 3 of 5", "esc stops it", "1 running")
 		s.After(5 * time.Second)
@@ -273,7 +273,7 @@ func TestAFailedTestShowsEvidenceAndNextSteps(t *testing.T) {
 		},
 	}}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.After(6 * time.Second)
 		s.Expect("✗ login rejected · CONNECT 407", "The proxy refused the login.", "CONNECT answered 407", "(wrong_password)", "do next   [L] check the zone's password")
 	})
@@ -282,10 +282,10 @@ func TestAFailedTestShowsEvidenceAndNextSteps(t *testing.T) {
 func TestATestCanBeStopped(t *testing.T) {
 	f := &fakeProber{result: okResult()}
 	flow(t, f, 80, 24, func(s *uitest.Screen) {
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.After(time.Second)
 		t.Log("\n" + s.Screen())
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.Expect("a test is running")
 		s.Press("esc")
 		s.Expect("! stopped", "0 running")
@@ -383,7 +383,7 @@ func TestAProductWithoutNativeAccessSaysSo(t *testing.T) {
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Send(kit.Goto{View: kit.Proxy, Msg: kit.OpenLogin{Zone: "serp_demo", Country: "de"}})
 		s.Expect("zone-serp_demo-country-de")
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.Expect("search results (SERP) has no native access")
 		if f.tests() != 0 {
 			t.Fatal("it was tested")
@@ -406,7 +406,7 @@ func TestBeforeTheEmulatorAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, &fakeProber{}, model.Profile{Name: "local", Local: true, Can: dialect.Abilities(""), Verify: true}, 80, 24)
 		s.Expect("starting the local emulator")
-		s.Press("t")
+		s.Press("ctrl+t")
 		s.Expect("still starting")
 	})
 }

@@ -35,12 +35,10 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.trustBindings()
 	}
 	out := append(m.loginBindings(), m.stepBindings()...)
+	out = append(out, m.panes.Bindings(true)...)
 	if m.form.CapturingText() {
-		now := out[1]
-		now.Hidden = false // t is a letter of the field
-		return append(m.form.Bindings(), now)
+		return append(m.form.Bindings(), out...)
 	}
-	out = append(out, m.panes.Bindings(false)...)
 	switch {
 	case m.Running() > 0:
 		out = append([]kit.Binding{{Name: "proxy.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
@@ -49,8 +47,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	switch m.panes.At {
 	case paneForm:
-		out = append(out, m.form.Bindings()...)
-		return out
+		return append(out, m.form.Bindings()...)
 	case paneUse:
 		out = append(out, kit.Binding{Name: "proxy.open", Keys: []string{"enter"}, Label: "open", Help: "Show the code in full, or use the reading.", Group: "Credential", Intent: intentUse})
 	}
@@ -60,12 +57,12 @@ func (m *Model) Bindings() []kit.Binding {
 // loginBindings are the keys of the login, the tests first.
 func (m *Model) loginBindings() []kit.Binding {
 	return []kit.Binding{
-		{Name: "proxy.test", Keys: []string{"t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true},
-		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Form", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
-		{Name: "proxy.exits", Keys: []string{"n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest()},
-		{Name: "proxy.all-logins", Keys: []string{"M"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins},
+		{Name: "proxy.test", Keys: []string{"t", "ctrl+t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true, WhileTyping: true},
+		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Credential", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
+		{Name: "proxy.exits", Keys: []string{"ctrl+n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest(), WhileTyping: true},
+		{Name: "proxy.all-logins", Keys: []string{"M", "ctrl+w"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins, WhileTyping: true},
 		{Name: "proxy.paste", Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
-		{Name: "proxy.code", Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
+		{Name: "proxy.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy(), WhileTyping: true},
 		{Name: "proxy.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
 		{Name: "proxy.password", Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
 		{Name: "proxy.trust", Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},

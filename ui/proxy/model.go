@@ -164,7 +164,14 @@ func (m *Model) Init() tea.Cmd { return nil }
 func (m *Model) Title() string { return "Proxy" }
 
 // CapturingText reports whether a field is being edited.
-func (m *Model) CapturingText() bool { return m.form.CapturingText() }
+func (m *Model) CapturingText() bool {
+	return m.form.CapturingText() && m.page == pageLogin && m.comparison() == nil
+}
+
+// AfterMsg has the form take what is typed while it has the focus.
+func (m *Model) AfterMsg() tea.Cmd {
+	return m.form.Attend(m.panes.At == paneForm)
+}
 
 // Running is how many tests and measurements run.
 func (m *Model) Running() int {

@@ -40,7 +40,7 @@ func (m *Model) loginLines(w int) []string {
 	if why := m.whyNotTest(); why != "" {
 		return widget.Wrapped(t.Muted, "not now: "+why, w)
 	}
-	out := widget.Wrapped(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
+	out := widget.Wrapped(t.Muted, fmt.Sprintf("ctrl+t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
 	return append(append(out, ""), widget.Offers(t, m.loginBindings()[1:], "Credential", w)...)
 }
 

@@ -79,7 +79,7 @@ func (m *Model) stepOf(a model.Action) step {
 func (m *Model) stepBindings() []kit.Binding {
 	var out []kit.Binding
 	for _, s := range m.steps() {
-		if _, have := kit.Find(out, s.key, false); have || s.name == "proxy.sandbox" { // the tab's own key
+		if _, have := kit.Find(out, s.key, false); have || s.name == "proxy.sandbox" || s.do.action == model.ActionRetry { // the tab's own keys
 			continue
 		}
 		out = append(out, kit.Binding{
@@ -91,8 +91,6 @@ func (m *Model) stepBindings() []kit.Binding {
 
 func (m *Model) takeStep(a model.Action) tea.Cmd {
 	switch a {
-	case model.ActionRetry:
-		return m.askTest(0)
 	case model.ActionSlowDown:
 		return m.askTest(m.test.result.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
@@ -107,16 +105,13 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 	case model.ActionTrustCA:
 		m.panes.At = paneName
 		m.name.End() // the verdict on the CA is last
-	case model.ActionCheckZone:
+	case model.ActionCheckZone, model.ActionFixRequest:
 		m.panes.At = paneForm
 		field := fieldZone
-		if m.test.result.Diagnosis.Cause == model.CauseTargetError { // the page is what is wrong
+		if a == model.ActionFixRequest || m.test.result.Diagnosis.Cause == model.CauseTargetError { // the page is what is wrong
 			field = fieldTarget
 		}
 		return m.form.FocusOn(field, false)
-	case model.ActionFixRequest:
-		m.panes.At = paneForm
-		return m.form.FocusOn(fieldTarget, true)
 	case model.ActionCheckKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: m.profile.Key})
 	case model.ActionCheckNetwork, model.ActionDialect:
@@ -135,7 +130,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	m.form.SetValue(fieldZone, string(z.Name))
 	m.changed()
 	m.panes.At = paneForm
-	return kit.Info(fmt.Sprintf("the form has zone %s now: t tests it", z.Name))
+	return kit.Info(fmt.Sprintf("the form has zone %s now: ctrl+j tests it", z.Name))
 }
 
 // nextLines are the next steps, each with its key, or with the reason why it is

@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/compare"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -48,7 +49,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 
 // toPage passes keys, pastes, the mouse and the intents of widgets to what is on screen.
 func (m *Model) toPage(msg tea.Msg) tea.Cmd {
-	if paste, ok := msg.(tea.PasteMsg); ok && !m.CapturingText() {
+	if paste, ok := msg.(tea.PasteMsg); ok && (!m.CapturingText() || m.isLogin(paste.Content)) {
 		return m.readPaste(paste.Content)
 	}
 	switch {
@@ -81,6 +82,15 @@ func (m *Model) toPage(msg tea.Msg) tea.Cmd {
 		m.changed()
 	}
 	return cmd
+}
+
+// isLogin reports whether a pasted text is a login, which may hold a password: no field shows it.
+func (m *Model) isLogin(pasted string) bool {
+	l, err := fetch.ReadLogin(pasted)
+	if err == nil {
+		_, err = model.ReadUsername(l.Username, m.profile.ZoneNames())
+	}
+	return err == nil
 }
 
 func (m *Model) setSession(s kit.Session) tea.Cmd {

@@ -41,7 +41,7 @@ func TestJumpKeysReachZoneURLAndResponseFromAnywhere(t *testing.T) {
 		b.Expect("type to filter", "http://lab.test/shop")
 		b.Press("alt+r")
 		b.Expect("▌Response", "http://lab.test/shop")
-		b.Press("ctrl+t")
+		b.Press("alt+z")
 		b.Type("brow")
 		b.Press("enter", "ctrl+g")
 		b.Expect("▌Response", "browser_demo  browser")

@@ -13,7 +13,7 @@ func (m *Model) compareForm() tea.Cmd {
 	m.form.tried = true
 	m.refresh()
 	if shown, running := m.compare.ShowFor(m.form.request); running {
-		return kit.Warn("This comparison is still running. When it has ended, w compares the form's request.")
+		return kit.Warn("This comparison is still running. When it has ended, ctrl+w compares the form's request.")
 	} else if shown {
 		return nil
 	}

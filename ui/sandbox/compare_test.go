@@ -36,20 +36,20 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		if c := b.codes[0]; c.Comparison != nil || c.Request.URL != "http://lab.test/ok" || c.Request.Zone.Name != "unlocker_demo" {
 			t.Errorf("code of the form: %+v", c)
 		}
-		b.Press("esc", "w")
+		b.Press("esc", "ctrl+w")
 		b.Expect("Comparison · http://lab.test/ok · 1 run", "›   unlocker_demo", "★ winner: unlocker_demo by Native", "unlocker_demo by API")
 		sent(6)
 		b.Press("a")
 		b.Expect("The form has unlocker_demo by Native now", "Request", "Will be sent")
-		b.Press("w")
+		b.Press("ctrl+w")
 		b.Expect("Comparison · http://lab.test/ok", "unlocker_demo by Native") // the same comparison: nothing is sent
 		b.Press("home", "down", "enter")
 		b.Expect("from history", "✗ CAPTCHA")
-		b.Press("w", "z")
+		b.Press("ctrl+w", "z")
 		b.Press("tab", "tab", "tab", "space", "tab", "space", "ctrl+s") // without the datacenter and the unlocker
 		b.Expect("browser_demo by API")
 		sent(6 + 2)
-		b.Press("esc", "w") // the form's zone is the unlocker: another comparison
+		b.Press("esc", "ctrl+w") // the form's zone is the unlocker: another comparison
 		b.Expect("unlocker_demo by Native", "datacenter_demo")
 		sent(6 + 2 + 6)
 		b.Press("home", "o")
@@ -70,7 +70,7 @@ func TestAComparisonOfTheHistoryFillsTheForm(t *testing.T) {
 		b.Expect("Comparison · http://example.com/", "from history, ", "The form holds this request now")
 		b.Press("esc")
 		b.Expect("http://example.com/", "Will be sent")
-		b.Press("w", "w", "w") // shown, left, shown: it is the form's
+		b.Press("ctrl+w", "ctrl+w", "ctrl+w") // shown, left, shown: it is the form's
 		b.Expect("Comparison · http://example.com/")
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenComparison{ID: "t_9", Profile: "acme"}})
 		b.Expect("Comparison of profile acme · http://example.com/")
@@ -85,11 +85,11 @@ func TestAComparisonOfTheHistoryFillsTheForm(t *testing.T) {
 func TestARunningComparisonIsNotDropped(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.answer = never
-		b.Press("esc", "w")
+		b.Press("esc", "ctrl+w")
 		b.Expect("6 of 6 cells still running", "6 running")
 		b.Press("esc")
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
-		b.Press("w")
+		b.Press("ctrl+w")
 		b.Expect("Comparison · http://lab.test/ok", "6 of 6 cells still running", "This comparison is still running.")
 		b.wantSent(t, 6, "")
 	})

@@ -62,7 +62,8 @@ func TestEachRequestInFlightIsCancelledOnItsOwn(t *testing.T) {
 		g := sendThree(b)
 		b.Press("shift+tab", "g", "j", "c") // the line of /b
 		b.Expect("1 more in flight", "http://lab.test/b: Cancelled after", "Response · unlocker_demo · API · http://lab.test/c")
-		b.Press("ctrl+x", "esc") // the one that is shown
+		b.Press("esc") // the one that is shown
+		b.After(9 * time.Second)
 		b.Expect("1 running", "Cancelled after ")
 		b.Press("enter")
 		b.Expect("Response · unlocker_demo · API · http://lab.test/a", "● sending")
@@ -159,6 +160,8 @@ func TestAFlightThatFailsBehindAnotherSaysSo(t *testing.T) {
 		close(release)
 		b.Settle()
 		b.Expect("The request to http://lab.test/ok was not sent: no such profile", "Response · unlocker_demo · API · http://lab.test/other", "● sending")
+		b.Press("esc") // the error first
+		b.ExpectNot("was not sent", "Cancelled")
 		b.Press("esc")
 		b.Expect("Cancelled")
 	})

@@ -154,7 +154,7 @@ func (p *historyPane) toWanted() {
 // remember fills an empty form with the zone and URL of the profile's newest fetch.
 func (m *Model) remember() {
 	d := m.form.draft()
-	if d.URL != "" || m.form.emptied || m.session.Local || m.form.form.CapturingText() {
+	if d.URL != "" || m.form.emptied || m.session.Local || m.form.form.Picking() {
 		return
 	}
 	for _, a := range m.history.rows {

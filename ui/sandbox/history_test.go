@@ -191,7 +191,7 @@ func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
 			Zone: model.Zone{Name: "acme_unlocker", Product: model.ProductUnlocker}, URL: "http://lab.test/shop", Via: model.ViaAPI, Retries: -1,
 		})
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
-		b.Press("s")
+		b.Press("H")
 		b.After(10 * time.Second)
 		b.Expect(`✗ Zone: zone "acme_unlocker" is not in profile "local"`)
 		b.wantSent(t, 0, "to a zone of another profile")
@@ -213,7 +213,7 @@ func TestSendingAFetchOfAnotherProfileAsksAndNamesBoth(t *testing.T) {
 				b.svc.kept["f_2"] = res
 				b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "acme"}})
 				b.Expect("Response of profile acme", "Request of profile acme", "! a request of profile acme")
-				for _, key := range []string{"ctrl+j", "s"} {
+				for _, key := range []string{"ctrl+j", "H"} {
 					b.Press(key)
 					b.Expect("Send it with another profile?", "was sent with profile acme", "With profile local it uses ")
 					b.Expect(c.ways...)

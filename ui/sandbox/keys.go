@@ -161,7 +161,7 @@ func (m *Model) sendBindings() []kit.Binding {
 	const group = "Panes"
 	out = append(out,
 		kit.Binding{Name: "sandbox.url", Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
-		kit.Binding{Name: "sandbox.zone", Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
+		kit.Binding{Name: "sandbox.zone", Keys: []string{"alt+z"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.response", Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.wire", Keys: []string{"alt+w"}, Label: "what is sent", Help: "Show what will be sent, or go back to the form.", Group: group, Intent: act(showWire), WhileTyping: true, Hidden: true})
 	pane := m.panes.Bindings(true)
@@ -182,7 +182,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		hasOne := s.Action == model.ActionOtherWay || s.Action == model.ActionSaveSample // a key at any result
+		hasOne := s.Action == model.ActionRetry || s.Action == model.ActionOtherWay || s.Action == model.ActionSaveSample // a key at any result
 		if used[key] || none != "" || hasOne {
 			continue
 		}
@@ -207,10 +207,10 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	out = append(out, other,
-		kit.Binding{Name: "sandbox.compare", Keys: []string{"w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true},
+		kit.Binding{Name: "sandbox.compare", Keys: []string{"ctrl+w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true, WhileTyping: true},
 		kit.Binding{Name: "sandbox.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
 		page,
-		kit.Binding{Name: "sandbox.code", Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued()},
+		kit.Binding{Name: "sandbox.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued(), WhileTyping: true},
 		kit.Binding{Name: "sandbox.previous-page", Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: act(prevPage), Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Name: "sandbox.to-form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: act((*Model).toForm), Disabled: none, Hidden: true},

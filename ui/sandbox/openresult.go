@@ -163,13 +163,11 @@ func (m *Model) undo() {
 // the operator has edited since the result came stays.
 func (m *Model) runStep(msg runStep) tea.Cmd {
 	s, res := msg.step, m.result.res
-	if (s.Action == model.ActionRetry || s.Action == model.ActionSlowDown) && !msg.sure && m.billed() {
+	if s.Action == model.ActionSlowDown && !msg.sure && m.billed() {
 		return m.askToSend(m.form.request, runStep{step: s, sure: true})
 	}
 	d := m.form.draft()
 	switch s.Action {
-	case model.ActionRetry:
-		return m.trySend(false, 0)
 	case model.ActionSlowDown:
 		return m.trySend(false, res.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:

@@ -43,7 +43,7 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 func TestTheFooterSaysWhereLettersGoAt80Columns(t *testing.T) {
 	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.Press("alt+u")
-		b.Expect("enter accept · esc stop typing into URL")
+		b.Expect("ctrl+j send · typing goes into URL · esc keys")
 	})
 }
 
@@ -59,7 +59,7 @@ func TestAURLPastedOutsideAFieldGoesToTheURL(t *testing.T) {
 		b.Expect("URL  http://lab.test/ok")
 		b.Paste("no address")
 		b.Expect("URL  http://lab.test/ok")
-		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space", "down", "down", "enter")
+		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space", "down", "down")
 		b.Paste("http://lab.test/a-header")
 		b.Expect("URL  http://lab.test/ok", "›Headers   http://lab.test/a-header")
 	})

@@ -19,7 +19,7 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.answers(captchaResult)
 		b.Press("ctrl+j")
-		b.Expect("✗ CAPTCHA", "body bytes 76-86: match", "[b] try zone browser_demo", "[s] wait 5.0 s, send again")
+		b.Expect("✗ CAPTCHA", "body bytes 76-86: match", "[b] try zone browser_demo", "[H] wait 5.0 s, send again")
 		b.Expect("[t] send by Native")
 		b.Press("b")
 		b.Expect("browser_demo now. ctrl+j sends")
@@ -30,7 +30,10 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 		if sent := b.svc.requests(); len(sent) != 2 || sent[1].Zone.Name != "browser_demo" {
 			t.Errorf("sent %+v, want the second with browser_demo", sent)
 		}
-		b.Press("s")
+		b.Press("H")
+		b.Expect("send again: a letter sends nothing from a form: out of it, as by tab, it does")
+		b.wantSent(t, 2, "from the form")
+		b.Press("alt+r", "H")
 		b.Expect("● waiting")
 		b.wantSent(t, 2, "slowing down sent at once")
 		b.After(5 * time.Second)
@@ -45,12 +48,12 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 		sends  bool
 		change func(*model.FetchRequest) // what the step itself changes
 	}{
-		"r": {model.ActionRetry, true, nil},
-		"s": {model.ActionSlowDown, true, nil},
-		"b": {model.ActionTryBrowser, false, func(r *model.FetchRequest) { r.Zone = demoZones()[2] }},
-		"t": {model.ActionOtherWay, true, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
-		"T": {model.ActionRaiseTimeout, false, func(r *model.FetchRequest) { r.Timeout = time.Minute }},
-		"f": {model.ActionFixRequest, false, nil},
+		"ctrl+j": {model.ActionRetry, true, nil},
+		"H":      {model.ActionSlowDown, true, nil},
+		"b":      {model.ActionTryBrowser, false, func(r *model.FetchRequest) { r.Zone = demoZones()[2] }},
+		"t":      {model.ActionOtherWay, true, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
+		"T":      {model.ActionRaiseTimeout, false, func(r *model.FetchRequest) { r.Timeout = time.Minute }},
+		"f":      {model.ActionFixRequest, false, nil},
 	} {
 		for from, bring := range map[string]func(b *bench){
 			"sent":     func(b *bench) { b.Press("ctrl+j") },
@@ -71,7 +74,7 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 					want := len(b.svc.requests()) + 1
 					b.Press("esc", "j", "enter")
 					b.Type("/edited")
-					b.Press("enter", key)
+					b.Press("alt+r", key)
 					if c.sends {
 						b.After(model.Diagnosis{}.Pause())
 					} else {
@@ -111,11 +114,11 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				b.Expect("do next   [" + key + "] ")
 				before := b.Below()
 				b.Press(key)
-				if why := b.Refusal(key, before); why != "" || key != "r" && b.Below() == before {
+				if why := b.Refusal(key, before); why != "" || key != "ctrl+j" && b.Below() == before {
 					t.Errorf("%s does nothing: %s", key, why)
 				}
-				if n := len(b.svc.requests()); key == "r" && n != 2 {
-					t.Errorf("%d requests after r, want 2", n)
+				if n := len(b.svc.requests()); key == "ctrl+j" && n != 2 {
+					t.Errorf("%d requests after ctrl+j, want 2", n)
 				}
 			})
 		})
@@ -174,7 +177,9 @@ func TestTSendsTheOtherWayAndBack(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("t")
 		b.Expect("no result yet")
-		b.Press("ctrl+j", "t", "t")
+		b.Press("ctrl+j", "t")
+		b.Expect("t send by Native: a letter sends nothing from a form")
+		b.Press("alt+r", "t", "t")
 		b.Expect("✓ ok")
 		sent := b.svc.requests()
 		if len(sent) != 3 {
@@ -196,11 +201,11 @@ func TestSendingAgainSaysThatTheFormWasEdited(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.answers(captchaResult)
 		b.Press("ctrl+j")
-		b.Expect("[s] wait 5.0 s, send again")
+		b.Expect("[H] wait 5.0 s, send again")
 		b.Press("b")
-		b.Expect("[s] wait 5.0 s, send as edited")
+		b.Expect("[H] wait 5.0 s, send as edited")
 		b.Press("U")
-		b.Expect("[s] wait 5.0 s, send again")
+		b.Expect("[H] wait 5.0 s, send again")
 	})
 }
 
@@ -229,7 +234,7 @@ func TestThePaletteFindsWhatRefusesWithoutARefusal(t *testing.T) {
 			b.Expect("what refuses? (split)", "no result yet")
 			b.Press("esc")
 		}
-		b.Press("1", "ctrl+j", "D")
+		b.Press("1", "ctrl+j", "I")
 		b.Expect("what refuses?: the fetch on screen was not refused")
 	})
 }
@@ -259,7 +264,7 @@ func TestANoticeOnTheFormGoesWhenItIsNoLongerTrue(t *testing.T) {
 func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.answers(captchaResult)
-		b.Press("ctrl+j", "s", "esc")
+		b.Press("ctrl+j", "alt+r", "H", "esc")
 		b.Expect("Cancelled after")
 		b.After(10 * time.Second)
 		b.wantSent(t, 1, "the first alone")
@@ -305,13 +310,13 @@ func TestTheOfferedPauseSaysThatItHasGrown(t *testing.T) {
 			return res
 		})
 		b.Press("ctrl+j")
-		b.Expect("[s] wait 5.0 s, send again")
-		b.Press("s")
+		b.Expect("[H] wait 5.0 s, send again")
+		b.Press("alt+r", "H")
 		b.After(5 * time.Second)
-		b.Expect("[s] wait 10.0 s (second too fast in a row), send again", "the second answer in a row that says too fast")
-		b.Press("s")
+		b.Expect("[H] wait 10.0 s (second too fast in a row), send again", "the second answer in a row that says too fast")
+		b.Press("H")
 		b.After(10 * time.Second)
-		b.Expect("[s] wait 20.0 s (third too fast in a row), send again")
+		b.Expect("[H] wait 20.0 s (third too fast in a row), send again")
 		b.wantSent(t, 3, "")
 	})
 }
@@ -319,7 +324,7 @@ func TestTheOfferedPauseSaysThatItHasGrown(t *testing.T) {
 // Where a request is billed no letter sends one without a question, and ctrl+j does.
 func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
 	for key, want := range map[string]model.FetchRequest{
-		"r": {Via: model.ViaAPI}, "s": {Via: model.ViaAPI}, "t": {Via: model.ViaNative},
+		"H": {Via: model.ViaAPI}, "t": {Via: model.ViaNative},
 	} {
 		onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 			b.answers(func(r model.FetchRequest) model.FetchResult {

@@ -58,12 +58,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // AfterMsg derives what follows from the form, and asks for what it lacks.
 func (m *Model) AfterMsg() tea.Cmd {
 	m.refresh()
-	return tea.Batch(m.compare.Look(), m.wantTools(), m.form.retract())
+	attends := m.form.form.Attend(m.panes.At == paneForm)
+	return tea.Batch(m.compare.Look(), m.wantTools(), m.form.retract(), attends)
 }
 
 // second updates how long ago the zones were used, and the states of the keys.
 func (m *Model) second(msg kit.Tick) tea.Cmd {
-	if !m.form.form.CapturingText() {
+	if !m.form.form.Picking() {
 		m.zoneOptions()
 		if len(m.session.Keys) <= manyKeys {
 			m.offerKeys()

@@ -41,7 +41,7 @@ type Screen struct {
 
 // Start runs m on a terminal of w×h cells and waits until it is idle. It must
 // be called inside synctest.Test. When the test ends the program is quit, and
-// an error toast (a line with "✗ … ctrl+x dismisses") that AllowError did not
+// an error toast (a line with "✗ … esc dismisses") that AllowError did not
 // announce fails the test.
 func Start(t *testing.T, m tea.Model, w, h int) *Screen {
 	t.Helper()
@@ -226,7 +226,7 @@ func (s *Screen) Refusal(key, before string) string {
 func (s *Screen) AllowError(text string) { s.expected = append(s.expected, text) }
 
 // dismissHint appears in every error toast and nowhere else.
-const dismissHint = "ctrl+x dismisses"
+const dismissHint = "esc dismisses"
 
 func (s *Screen) checkErrors() {
 	s.t.Helper()

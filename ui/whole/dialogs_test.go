@@ -89,7 +89,7 @@ func toastScreens(s scripted) []screen {
 			p.PressFor("esc 4", "etl-main")
 			p.Send(toast("the inventory could not be written: no space left on the device"))
 			p.Send(toast("a second message stands above the first: " + strings.Repeat("it is long ", 12)))
-			p.WaitFor("ctrl+x dismisses", "no space left")
+			p.WaitFor("esc dismisses", "no space left")
 		}},
 	}
 }

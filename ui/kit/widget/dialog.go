@@ -80,13 +80,8 @@ func (d *FormDialog) ended() tea.Cmd {
 	return d.submit()
 }
 
-// Init begins editing if the first field is a line of text.
-func (d *FormDialog) Init() tea.Cmd {
-	if fd := d.Form.current(); fd != nil && fd.Kind == FieldText {
-		return d.Form.edit()
-	}
-	return nil
-}
+// Init begins editing if the first field is a text.
+func (d *FormDialog) Init() tea.Cmd { return d.Form.Attend(true) }
 
 // Title is the dialog's heading.
 func (d *FormDialog) Title() string { return d.title }
@@ -202,14 +197,14 @@ func (d *FormDialog) Work(work func() (then tea.Msg, err error)) tea.Msg {
 // Update submits, runs work, or passes the message to the form.
 func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
 	if d.Owner == nil {
-		return d.update(msg)
+		return tea.Batch(d.update(msg), d.Form.Attend(true))
 	}
 	cmd, ok := d.Owner.Handle(msg)
 	if !ok {
 		cmd = d.update(msg)
 		d.Owner.Settled(d.Form)
 	}
-	return cmd
+	return tea.Batch(cmd, d.Form.Attend(true))
 }
 
 func (d *FormDialog) update(msg tea.Msg) tea.Cmd {

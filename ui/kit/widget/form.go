@@ -85,23 +85,23 @@ const (
 )
 
 // Form is a column of fields. Up and down (or j and k) move between fields. Enter takes a
-// value and goes on to the next field; a text or a list it opens first. While a field is
-// edited the form captures text; enter and esc end that. Left, right and space change
-// choices and toggles.
+// value and goes on to the next field; a list it opens first. A text that has the focus takes
+// what is typed, until esc puts it at rest; a new focus, enter and i end that. Left, right and
+// space change choices and toggles.
 type Form struct {
 	theme   *kit.Theme
 	fields  []*field
 	at      int
 	editing bool
+	resting bool       // esc has ended the editing of the text that has the focus
+	came    formIntent // the motion that brought the focus here, until something is typed: j and k then go on moving
 	top     int
 	drawn   drawnForm
 	bar     []string
 	// barDrawn is where the fields of the bar were drawn last.
 	barDrawn []barPart
-	// Dialog makes tab and shift+tab move between fields, and enter continue with the
-	// next one while editing. It is for overlays, where tab has no other meaning. A text
-	// field that is reached by tab or an arrow is edited at once; j and k only move, so
-	// that the next j is not typed.
+	// Dialog makes tab and shift+tab move between fields. It is for overlays, where tab has no
+	// other meaning.
 	Dialog bool
 	// end is called when enter has taken the value of the last field; it may be nil.
 	end func() tea.Cmd
@@ -320,8 +320,8 @@ func (f *Form) Focused() string {
 func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
 	f.stop()
 	for i, fd := range f.fields {
-		if fd.Name == name {
-			f.at = i
+		if fd.Name == name && i != f.at {
+			f.at, f.resting, f.came = i, false, formDown
 		}
 	}
 	if edit {
@@ -356,7 +356,7 @@ func (f *Form) Valid() bool {
 	}
 	if first >= 0 {
 		f.stop()
-		f.at = first
+		f.at, f.resting = first, false
 	}
 	return first < 0
 }
@@ -397,6 +397,22 @@ func (fd *field) check() bool {
 // CapturingText reports whether a field is being edited.
 func (f *Form) CapturingText() bool { return f.editing }
 
+// Picking reports whether a list is open.
+func (f *Form) Picking() bool { return f.editing && f.current().Kind == FieldPick }
+
+// Attend has a text that has the focus take what is typed, unless it is at rest; without attention nothing
+// does. A view calls it after every message.
+func (f *Form) Attend(attention bool) tea.Cmd {
+	switch {
+	case !attention:
+		f.stop()
+		f.resting, f.came = false, formEdit
+	case !f.editing && !f.resting:
+		return f.editText()
+	}
+	return nil
+}
+
 func (f *Form) current() *field {
 	if f.at < 0 || f.at >= len(f.fields) {
 		return nil
@@ -408,7 +424,7 @@ func (f *Form) current() *field {
 func (f *Form) move(by int) bool {
 	for i := f.at + by; i >= 0 && i < len(f.fields); i += by {
 		if fd := f.fields[i]; !fd.Hidden && fd.Kind != FieldNote {
-			f.at = i
+			f.at, f.resting = i, false
 			return true
 		}
 	}
@@ -431,6 +447,7 @@ func (f *Form) edit() tea.Cmd {
 	if fd == nil {
 		return nil
 	}
+	f.resting = false
 	switch fd.Kind {
 	case FieldText:
 		f.editing = true

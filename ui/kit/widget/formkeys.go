@@ -16,7 +16,7 @@ const (
 	formEdit formIntent = iota
 	formDown
 	formUp
-	formStepDown // as formDown, but nothing is edited there: for letters
+	formStepDown // as formDown, for letters: see Form.came
 	formStepUp
 	formNext // the next option
 	formPrev
@@ -26,13 +26,16 @@ const (
 	formNewer
 )
 
+// walks reports whether j or k was pressed.
+func (i formIntent) walks() bool { return i == formStepDown || i == formStepUp }
+
 // Bindings are the form's keys that work now; a view appends them to its own.
 func (f *Form) Bindings() []kit.Binding {
 	fd := f.current()
 	if fd == nil {
 		return nil
 	}
-	const group = "Form"
+	const group = kit.GroupForm
 	if f.editing {
 		return f.typingBindings(fd)
 	}
@@ -48,17 +51,18 @@ func (f *Form) Bindings() []kit.Binding {
 	default:
 		out = append(out, kit.Binding{Name: "form.edit", Keys: []string{"enter", "i"}, Label: "edit", Help: "Edit the field.", Group: group, Intent: formEdit})
 	}
-	if !f.Dialog {
-		return append(out, fieldKeys([]string{"down", "j"}, []string{"up", "k"}, false)...)
+	down, up := []string{"down"}, []string{"up"}
+	if f.Dialog {
+		down, up = append(down, "tab"), append(up, "shift+tab")
 	}
 	letters := fieldKeys([]string{"j"}, []string{"k"}, false)
 	letters[0].Intent, letters[1].Intent = formStepDown, formStepUp
-	return append(append(out, fieldKeys([]string{"down", "tab"}, []string{"up", "shift+tab"}, false)...), letters...)
+	return append(append(out, fieldKeys(down, up, false)...), letters...)
 }
 
 // fieldKeys go from field to field.
 func fieldKeys(down, up []string, typing bool) []kit.Binding {
-	const group = "Form"
+	const group = kit.GroupForm
 	return []kit.Binding{
 		{Name: "form.next-field", Keys: down, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: typing},
 		{Name: "form.previous-field", Keys: up, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true, WhileTyping: typing},
@@ -66,21 +70,30 @@ func fieldKeys(down, up []string, typing bool) []kit.Binding {
 }
 
 func (f *Form) typingBindings(fd *field) []kit.Binding {
-	const group = "Form"
-	done := "done"
-	if fd.Kind != FieldPick {
-		done = "stop typing into " + model.Cut(fd.Label, 16) // the footer says where letters go
+	const group = kit.GroupForm
+	esc := kit.Binding{Name: "form.end", Keys: []string{"esc"}, Label: "done", Help: "End editing: letters and digits are keys then, until enter or i edits again.", Group: group, Intent: formEscape, WhileTyping: true}
+	var out []kit.Binding
+	if fd.Kind != FieldPick { // the footer says where letters go
+		out, esc.Label = []kit.Binding{{Keys: []string{"typing"}, Label: "goes into " + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}}, "keys"
 	}
-	esc := kit.Binding{Name: "form.end", Keys: []string{"esc"}, Label: done, Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
-	out := []kit.Binding{esc}
+	out = append(out, esc)
 	if fd.Kind != FieldArea {
-		out = []kit.Binding{{Name: "form.accept", Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field; a text field is edited at once.", Group: group, Intent: formDone, WhileTyping: true}, esc}
+		out = append(out, kit.Binding{Name: "form.accept", Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true, Hidden: fd.Kind == FieldText})
 	}
+	edges := fieldKeys([]string{"down"}, []string{"up"}, true)
 	switch {
+	case fd.Kind == FieldArea: // its first and last lines lead out of it
+		line := fd.area.LineInfo()
+		if fd.area.Line() == fd.area.LineCount()-1 && line.RowOffset >= line.Height-1 {
+			out = append(out, edges[0])
+		}
+		if fd.area.Line() == 0 && line.RowOffset == 0 {
+			out = append(out, edges[1])
+		}
 	case fd.Kind == FieldText && len(fd.earlier.values) > 0:
 		out = append(out, recalls()...)
 	case fd.Kind == FieldText:
-		out = append(out, fieldKeys([]string{"down"}, []string{"up"}, true)...)
+		out = append(out, edges...)
 	}
 	if f.Dialog {
 		tab := fieldKeys([]string{"tab"}, []string{"shift+tab"}, true)
@@ -114,6 +127,11 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	}
 	if !f.editing {
 		return nil, false
+	}
+	if key, ok := msg.(tea.KeyPressMsg); ok && f.came.walks() && (key.Text == "j" || key.Text == "k") {
+		return f.act(fd, map[string]formIntent{"j": formStepDown, "k": formStepUp}[key.Text]), false
+	} else if ok {
+		f.came = formEdit
 	}
 	switch fd.Kind {
 	case FieldText:
@@ -155,6 +173,8 @@ func (fd *field) touch(before string) {
 }
 
 func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
+	came := f.came
+	f.came = formEdit
 	switch intent {
 	case formEdit:
 		return f.edit()
@@ -164,26 +184,27 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		fd.cycle(-1)
 	case formEscape:
 		f.stop()
-	case formStepDown:
-		f.move(1)
-	case formStepUp:
-		f.move(-1)
-	case formDown, formUp, formOlder, formNewer:
+		f.resting = true
+	case formDown, formUp, formStepDown, formStepUp, formOlder, formNewer:
 		by := 1
-		if intent == formUp || intent == formOlder {
+		if intent == formUp || intent == formStepUp || intent == formOlder {
 			by = -1
 		}
 		if (intent == formOlder || intent == formNewer) && (fd.recall(-by) || fd.earlier.at >= 0) {
 			return nil
 		}
-		typed := f.editing && fd.Kind == FieldText
 		f.stop()
-		if f.move(by) && (typed || f.Dialog) {
+		f.move(by)
+		f.came = intent
+		if !f.resting {
 			return f.editText()
 		}
 	case formDone:
-		if fd.Kind == FieldPick {
+		switch {
+		case fd.Kind == FieldPick:
 			return f.takePick(fd)
+		case f.editing && (came.walks() || !f.Dialog && came != formEdit): // enter begins to type here, as it did to whoever does not see the cursor
+			return nil
 		}
 		if fd.Secret && fd.value() == "" && !f.atEnd() { // pressed to begin typing: the secret would go into the next field
 			return kit.Warn("nothing was typed into " + fd.Label + ": type or paste it, or tab goes on without it")
@@ -214,12 +235,9 @@ func (f *Form) advance(fd *field) tea.Cmd {
 	return f.editText()
 }
 
-// editText begins editing the current field if it is a text field: what is typed after a value
-// was taken goes into the next one.
+// editText begins editing the current field if it is a text.
 func (f *Form) editText() tea.Cmd {
-	switch fd := f.current(); {
-	case fd == nil:
-	case fd.Kind == FieldText, fd.Kind == FieldArea && f.Dialog:
+	if fd := f.current(); fd != nil && (fd.Kind == FieldText || fd.Kind == FieldArea) {
 		return f.edit()
 	}
 	return nil

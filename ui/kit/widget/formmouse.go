@@ -28,8 +28,7 @@ func (d drawnForm) line(y int) (field, line int, ok bool) {
 
 // Click is a press of the mouse at column x of line y of the form as it was drawn. It moves
 // the focus to the field there; typed text is kept. On an option of a choice it chooses that,
-// a toggle it turns, a list it opens, in an open one it picks the line, and in a dialog it
-// edits a text.
+// a toggle it turns, a list it opens, in an open one it picks the line, and a text it edits.
 func (f *Form) Click(x, y int) (cmd tea.Cmd, changed bool) {
 	i, line, ok := f.drawn.line(y)
 	if !ok {
@@ -46,10 +45,10 @@ func (f *Form) press(i, line, x, width int) (cmd tea.Cmd, changed bool) {
 	}
 	if i != f.at {
 		f.stop()
-		f.at = i
-		if f.Dialog {
-			cmd = f.editText()
-		}
+		f.at, f.came = i, formDown
+	}
+	if fd.Kind == FieldText || fd.Kind == FieldArea {
+		cmd = f.edit()
 	}
 	before := fd.value()
 	switch {

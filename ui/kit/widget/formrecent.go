@@ -87,13 +87,13 @@ func (fd *field) complete(msg tea.Msg) bool {
 func completes() kit.Binding {
 	return kit.Binding{
 		Name: "form.complete", Keys: []string{"right", "end", "ctrl+e"}, Label: "complete", Help: "Take the earlier value that is shown after the cursor.",
-		Group: "Form", Hidden: true, WhileTyping: true,
+		Group: kit.GroupForm, Hidden: true, WhileTyping: true,
 	}
 }
 
 // recalls are the keys that recall earlier values.
 func recalls() []kit.Binding {
-	const group = "Form"
+	const group = kit.GroupForm
 	return []kit.Binding{
 		{Name: "form.earlier", Keys: []string{"up"}, Label: "earlier", Help: "Recall an earlier value that contains what was typed.", Group: group, Intent: formOlder, WhileTyping: true},
 		{Name: "form.newer", Keys: []string{"down"}, Label: "next field", Help: "Go back to a newer value, or to the next field.", Group: group, Intent: formNewer, Hidden: true, WhileTyping: true},

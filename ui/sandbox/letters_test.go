@@ -1,0 +1,72 @@
+package sandbox_test
+
+import (
+	"testing"
+	"time"
+)
+
+// Where a text has the cursor, letters are text; from no row of the form does one send.
+func TestLettersOfAFormAreTextAndSendNothing(t *testing.T) {
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+		b.answers(captchaResult)
+		b.Press("alt+u", "ctrl+j")
+		b.Expect("✗ CAPTCHA")
+		b.Type("ttp?Hw")
+		b.Expect("URL  http://lab.test/okttp?Hw")
+		b.Press("alt+u", "ctrl+u")
+		b.Type("http://lab.test/q?a=:@/2 x")
+		b.Expect("URL  http://lab.test/q?a=:@/2 x", "[1 Sandbox]")
+		b.ExpectNot("Commands", "Use profile")
+		b.Press("esc", "up") // Zone, which is no text
+		b.Type("ttpHw")
+		b.After(10 * time.Second)
+		b.wantSent(t, 1, "letters on the zone")
+	})
+}
+
+func TestEscHasDigitsChangeTheTabAndAChordDoesSoAtOnce(t *testing.T) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		b.Press("alt+u", "2")
+		b.Expect("URL  http://lab.test/ok2", "[1 Sandbox]")
+		b.Press("esc", "2")
+		b.Expect("[2 Elsewhere]")
+		b.Press("1", "3") // it is still at rest
+		b.Expect("[3 Elsewhere]")
+		b.Press("1", "enter")
+		b.Type("3")
+		b.Expect("URL  http://lab.test/ok23", "[1 Sandbox]")
+		b.Press("alt+2")
+		b.Expect("[2 Elsewhere]")
+	})
+}
+
+func TestJWalksThroughTheWholeForm(t *testing.T) {
+	onScreen(t, 120, 60, func(_ *testing.T, b *bench) {
+		b.Press("end") // nothing in a form
+		for _, at := range []string{"›URL", "›Via", "›Render", "›Wait for", "›Country", "›Format", "›Key", "›More"} {
+			b.Press("j")
+			b.Expect(at, "URL  http://lab.test/ok ")
+		}
+		b.Press("space")
+		for _, at := range []string{"›Method", "›Headers", "›Body", "›Required", "›Session", "›Timeout", "›Timeout"} {
+			b.Press("j")
+			b.Expect(at)
+		}
+		b.Press("k")
+		b.Expect("›Session   none; a name", "›Session")
+		b.Type("ajk")
+		b.Expect("›Session   ajk")
+	})
+}
+
+func TestTheFooterSaysTheRuleWhereverATextHasTheCursor(t *testing.T) {
+	for _, w := range []int{60, 80} {
+		onScreen(t, w, 24, func(_ *testing.T, b *bench) {
+			b.Press("down")
+			b.Expect("ctrl+j send · typing goes into URL · esc keys")
+			b.Press("esc")
+			b.Expect("enter edit")
+			b.ExpectNot("typing goes into")
+		})
+	}
+}
