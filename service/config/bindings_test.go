@@ -39,13 +39,13 @@ func TestActionsGetTheOperatorsKeys(t *testing.T) {
 			t.Errorf("%s is at %q, want %q", c.name, got, c.want)
 		}
 	}
-	for name, want := range map[string]string{"jobs.download": "v", "jobs.new": "f9", "jobs.cancel": "c", "console.palette": "ctrl+p", "jobs.cance": "", "jobs": ""} {
+	for name, want := range map[string]string{"jobs.download": "v", "jobs.new": "f9", "jobs.cancel": "X", "console.palette": "ctrl+p", "jobs.cance": "", "jobs": ""} {
 		if got := b.Key(name); got != want {
 			t.Errorf("sentences name %q for %s, want %q", got, name, want)
 		}
 	}
 	// Two actions change places.
-	_, err = Parse("config.toml", []byte("[bindings]\n\"jobs.notify\" = \"c\"\n\"jobs.cancel\" = \"N\"\n"))
+	_, err = Parse("config.toml", []byte("[bindings]\n\"jobs.notify\" = \"X\"\n\"jobs.cancel\" = \"N\"\n"))
 	noerr.Want(t, err)
 	if f, err = Parse("config.toml", []byte("[bindings]\n")); err != nil || len(f.Bindings()) > 0 {
 		t.Errorf("an empty table gives %v and %v", f.Bindings(), err)
@@ -73,7 +73,7 @@ func TestBindingsThatCannotBeAreRefused(t *testing.T) {
 		{"a blank that sends a form", `"dialog.submit" = "space"`, `dialog.submit: space would be text: the action works while one types; expected a key with ctrl or alt, or a function key`},
 		{"how lists move", `"move.down" = "n"`, `move.down: its keys are the same for everybody; expected no line`},
 		{"the answer to a question", `"question.yes" = "J"`, `question.yes: its keys are the same for everybody; expected no line`},
-		{"a key of the same place", `"jobs.download" = "c"`, `jobs.download and jobs.cancel would both be at c; expected another key for one of them`},
+		{"a key of the same place", `"jobs.download" = "X"`, `jobs.download and jobs.cancel would both be at X; expected another key for one of them`},
 		{"a key that moves", `"jobs.download" = "j"`, `jobs.download and move.down would both be at j; expected another key for one of them`},
 		{"a key of every place", `"jobs.download" = "@"`, `jobs.download and console.profile would both be at @; expected another key for one of them`},
 		{"a key of a page on which it works", `"jobs.download" = "x"`, `jobs.download and records.export would both be at x; expected another key for one of them`},

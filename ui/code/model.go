@@ -177,7 +177,7 @@ func (p *pane) Bindings() []kit.Binding {
 		{Name: "code.save", Keys: []string{"s"}, Label: "save as…", Help: "Write the code to a file.", Group: group, Intent: saveIt{}, Disabled: none},
 		{Name: "code.print", Keys: []string{"p", "ctrl+y"}, Label: "print", Help: "Print the code on the terminal's own screen, to select it there.", Group: group, Intent: printIt{}, Disabled: none},
 		{Name: "code.other-way", Keys: []string{"v"}, Label: "by " + otherVia(p.source.Request.Via).String(), Help: "Show the fetch by the other access method.", Group: group, Intent: otherWay{}, Disabled: p.whyNotOther()},
-		{Name: "code.copy-secret", Keys: []string{"!"}, Label: "copy with the secret", Help: "Copy the code with the key or the password in it, after a question.", Group: group, Intent: inline{}, Disabled: p.whyNotInline()},
+		{Name: "code.copy-secret", Keys: []string{"!"}, Label: "copy with the secret", Help: "Copy the code with the key or the password in it, after a question.", Group: group, Intent: inline{}, Disabled: p.whyNotInline(), Dangerous: true},
 		{Name: "code.close", Keys: []string{"esc", "x"}, Label: "close", Help: "Close the code.", Group: group, Intent: kit.Close{}},
 	}
 	return append(out, widget.MotionBindings()...)

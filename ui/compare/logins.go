@@ -135,7 +135,7 @@ func (p logins) details(w int) (title string, out []string) {
 	t, b := p.deps.Theme, p.base
 	switch when := text.ClockAndAge(b.last.Started, p.deps.Now()); {
 	case !b.have:
-		out = widget.Wrapped(t.Muted, "profile "+p.session.ProfileName+" has no baseline yet: b keeps a test of all logins as one", w)
+		out = widget.Wrapped(t.Muted, "profile "+p.session.ProfileName+" has no baseline yet: C keeps a test of all logins as one", w)
 	case !p.sent || p.work.Running():
 		out = widget.Wrapped(t.Muted, "the baseline is of "+when+": "+b.last.Verdict(), w)
 	default:
@@ -210,7 +210,7 @@ func (p logins) bindings() []kit.Binding {
 	const group = "Comparison"
 	return []kit.Binding{
 		{Name: "logins.test", Keys: []string{"t", "ctrl+t", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
-		{Name: "logins.baseline", Keys: []string{"b"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
+		{Name: "logins.baseline", Keys: []string{"C"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
 		p.cancelOrClose(),
 		{Name: "logins.open", Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},
 	}

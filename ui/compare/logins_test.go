@@ -33,7 +33,7 @@ func TestLoginsAreComparedWithTheirBaseline(t *testing.T) {
 			r.run, r.took = login(false), time.Second
 			r.openLogins()
 			r.Expect("Logins · 2 zones with native access · 3 calls each", "not tested", "t makes 3 calls", "has no baseline yet")
-			r.Press("b")
+			r.Press("C")
 			r.Expect("test the zones first")
 			r.After(10 * time.Second)
 			r.Press("t")
@@ -41,7 +41,7 @@ func TestLoginsAreComparedWithTheirBaseline(t *testing.T) {
 			r.Expect("● calling", "esc stops it", "1 running")
 			r.After(3 * time.Second)
 			r.Expect("2 of 2 zones ok · $0.0090 · ", "3/3", "trusted", "2/3", "DE", "$0.0045 for 3 calls")
-			r.Press("b")
+			r.Press("C")
 			r.After(10 * time.Second)
 			r.Expect("✓ nothing differs from the baseline")
 			r.run = login(true)
@@ -51,14 +51,14 @@ func TestLoginsAreComparedWithTheirBaseline(t *testing.T) {
 			r.Press("tab", "end")
 			r.Expect("client_10000: username or password is wrong (dialect)")
 			kept := r.base.Rows[0].Class
-			r.Press("b")
+			r.Press("C")
 			r.Expect("Replace the baseline?", "Profile local has one of")
 			r.After(time.Second) // a question ignores keys that were meant for something else
 			r.Press("n")
 			if r.base.Rows[0].Class != kept {
 				t.Error("the baseline was replaced against the answer")
 			}
-			r.Press("b")
+			r.Press("C")
 			r.After(time.Second)
 			r.Press("y")
 			r.Expect("✓ nothing differs from the baseline")
@@ -83,7 +83,7 @@ func TestCallsAreStopped(t *testing.T) {
 		r.Press("esc")
 		r.After(time.Second)
 		r.Expect("! stopped: not every call was made")
-		r.Press("b")
+		r.Press("C")
 		r.Expect("test the zones first")
 		r.Press("esc")
 		r.Expect("the form")

@@ -65,11 +65,11 @@ func (p zones) bindings() []kit.Binding {
 		{Name: "compare.again", Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
 		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
 		{Name: "compare.difference", Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
-		{Name: "compare.repeat", Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
-		{Name: "compare.zones", Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again, Dangerous: true},
+		{Name: "compare.repeat", Keys: []string{"t"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
+		{Name: "compare.zones", Keys: []string{"e"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Name: "compare.cancel", Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
 		{Name: "compare.code", Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
-		{Name: "compare.back", Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
+		{Name: "compare.back", Keys: []string{"esc", "ctrl+w"}, Label: "back", Help: "Go back to the form. What runs goes on, and ctrl+w shows it again.", Group: group, Intent: closePage{}},
 	}
 }
 

@@ -31,7 +31,7 @@ func TestZonesAreComparedAndTheWinnerIsNamed(t *testing.T) {
 			if f := r.fills; len(f) != 1 || f[0].Request.Zone.Name != "unlocker" || f[0].Request.Via != model.ViaNative || f[0].Notice == "" || f[0].Loaded {
 				t.Errorf("the winner fills the form with %+v", f)
 			}
-			r.Press("+")
+			r.Press("t")
 			r.Expect("2 runs", "0 of 2")
 			if n := r.requests(); n != 8 {
 				t.Errorf("one more run of all: %d requests, want 8", n)
@@ -75,7 +75,7 @@ func TestAComparisonIsShownAgainForItsOwnRequest(t *testing.T) {
 			t.Errorf("the same request: %v, %v", shown, running)
 		}
 		r.Expect("unlocker by Native")
-		r.Press("w")
+		r.Press("ctrl+w")
 		other.Zone = model.Zone{Name: "serp"}
 		if shown, _ := show(other); shown {
 			t.Error("a zone that was not compared is shown the comparison")
@@ -126,7 +126,7 @@ func TestCellsRunOnBehindTheTabAndAreCancelledOneByOne(t *testing.T) {
 			return nil
 		})
 		r.Expect("- cancelled", "winner: unlocker by Native")
-		r.Press("+")
+		r.Press("t")
 		r.After(5 * time.Minute)
 		r.Expect("0 of 2") // the cancelled one has caught up
 		r.ExpectNot("cancelled")
@@ -157,7 +157,7 @@ func (r *rig) loaded(change func(*model.Grid)) {
 }
 
 func TestAComparisonOfTheHistoryIsShownAndSentAgainAsItWas(t *testing.T) {
-	for _, key := range []string{"f5", "+"} {
+	for _, key := range []string{"f5", "t"} {
 		test(t, demo(), 120, 40, func(r *rig) {
 			r.loaded(nil)
 			r.Expect("from history, ", "profile local", "$1.50")
@@ -185,7 +185,7 @@ func TestWhatTheHistoryDoesNotKeepIsNotSent(t *testing.T) {
 			if want == "it was made with profile other" {
 				r.Expect("Comparison of profile other")
 			}
-			r.Press("+")
+			r.Press("t")
 			r.Expect(want)
 			if n := r.requests(); n != 0 {
 				t.Errorf("%d requests were sent", n)
@@ -293,7 +293,7 @@ func TestACellThatIsDoneIsUsedWhileOthersRun(t *testing.T) {
 func TestZonesMethodsAndRunsAreChosen(t *testing.T) {
 	test(t, demo(), 120, 40, func(r *rig) {
 		r.zones()
-		r.Press("z")
+		r.Press("e")
 		r.Expect("What to compare", "Runs", "by Native", "serp", "The emulator charges nothing.")
 		r.Press("down", "space", "down", "backspace") // API alone
 		r.Type("0")

@@ -280,7 +280,7 @@ func TestAJournalThatCannotBeReadFillsThePageAndCanBeRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &fakeJournal{err: errors.New("database is locked")}
 		s := open(t, j, 80, 24)
-		s.Expect("The journal could not be read: database is locked", "ctrl+r tries again")
+		s.Expect("The journal could not be read: database is locked", "r tries again")
 		j.mu.Lock()
 		j.err, j.all = nil, entries(3)
 		j.mu.Unlock()

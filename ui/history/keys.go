@@ -56,7 +56,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Name: "history.requests", Keys: []string{"w"}, Label: "emulator", Command: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
 		clr, cpy,
 		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
-		{Name: "history.reload", Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
+		{Name: "history.reload", Keys: []string{"r", "ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
 		{Name: "history.oldest", Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}
 	for _, b := range widget.MotionBindings() {

@@ -79,9 +79,9 @@ func (m *Model) peek() tea.Cmd {
 func (n *news) label() string {
 	switch {
 	case n.overflow:
-		return fmt.Sprintf("  %d new or more, ctrl+r lists them", n.n)
+		return fmt.Sprintf("  %d new or more, r lists them", n.n)
 	case n.n > 0:
-		return fmt.Sprintf("  %d new, ctrl+r lists them", n.n)
+		return fmt.Sprintf("  %d new, r lists them", n.n)
 	default:
 		return ""
 	}

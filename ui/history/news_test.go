@@ -19,7 +19,7 @@ func TestNewEntriesAreCountedWhileTheCursorIsBelowTheTop(t *testing.T) {
 		j.mu.Unlock()
 		s.ExpectNot("new,")
 		s.After(6 * time.Second)
-		s.Expect("2 of 200 or more  2 new, ctrl+r lists them")
+		s.Expect("2 of 200 or more  2 new, r lists them")
 		before := j.calls()
 		s.After(2 * time.Second)
 		if n := j.calls(); n != before {

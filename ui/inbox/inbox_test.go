@@ -218,7 +218,7 @@ func TestTheListAndOneWebhook(t *testing.T) {
 		s.Expect("its signature is not one of the secret")
 		s.Press("enter")
 		s.Expect("no job was told of it, because it was rejected", "/zonedeck/x", "Authorization: ••••", `{"snapshot_id":"sd_1"}`)
-		s.Press("x")
+		s.Press("]")
 		s.Expect("000000", "7b 22 73")
 		s.Press("esc", "b")
 		s.Expect("hook-2 is bookmarked", "★")
@@ -372,7 +372,7 @@ func states() map[string]state {
 		"refused-one-stopped": {store: func(f *fakeStore) { refused(f); f.refused = f.refused[:1] }, keys: []string{"s"}},
 		"listen":              {keys: []string{"s"}}, "listen-unreachable": {warning: unreachable, keys: []string{"s"}},
 		"listen-taken": {store: func(f *fakeStore) { f.fails = taken }, keys: []string{"s", "ctrl+s"}, errors: "another program listens there"},
-		"one":          {keys: []string{"enter"}}, "bytes": {keys: []string{"enter", "x"}},
+		"one":          {keys: []string{"enter"}}, "bytes": {keys: []string{"enter", "]"}},
 		"replay":        {keys: []string{"R"}},
 		"replay-failed": {store: func(f *fakeStore) { f.fails = errors.New("replaying to 127.0.0.1:1: connection refused") }, keys: []string{"R", "enter"}, text: "http://127.0.0.1:1/", errors: "connection refused"},
 	}

@@ -45,7 +45,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	if b.open != nil {
 		return slices.Concat([]kit.Binding{
 			{Name: "inbox.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: group, Intent: back{}},
-			{Name: "inbox.bytes", Keys: []string{"x"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
+			{Name: "inbox.bytes", Keys: []string{"]"}, Label: "bytes", Help: "Show the bytes in hexadecimal digits, or as text.", Group: group, Intent: bytes{}},
 		}, about, []kit.Binding{receive}, widget.MotionBindings())
 	}
 	leave := []string{"esc", "i"}

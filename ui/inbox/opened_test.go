@@ -40,8 +40,8 @@ func TestABodyIsShownWithoutItsGzip(t *testing.T) {
 		s := open(t, &fakeStore{list: some(), plain: "{\"a\":1}\n{\"a\":2}\n"}, "")
 		s.Expect("hook-3")
 		s.Press("enter")
-		s.Expect("inflated from gzip; x shows the bytes as they came", `{"a":2}`)
-		s.Press("x")
+		s.Expect("inflated from gzip; ] shows the bytes as they came", `{"a":2}`)
+		s.Press("]")
 		s.Expect("1f 8b 08")
 	})
 }

@@ -228,7 +228,7 @@ func TestABatchInEachState(t *testing.T) {
 		{"capped", over(batch.Capped, "$149.9990 of $150.00 are spent, and one more fetch may cost $0.0015"), "", []string{"! capped", "one more fetch may cost"}},
 		{"lost", with(func(s *batch.State, _ *batch.Progress) {
 			s.State, s.Live, s.Tally.Unanswered, s.Reason = batch.Held, false, 3, batch.MaybeSent(3)+": a decision is due"
-		}), "", []string{"! held", "up to 3 items may have been sent without an answer: g decides"}},
+		}), "", []string{"! held", "up to 3 items may have been sent without an answer: d decides"}},
 		{"done", over(batch.Done, ""), "", []string{"✓ done"}},
 		{"interrupted", with(func(s *batch.State, p *batch.Progress) { s.Live, *p = false, batch.Progress{} }), "", []string{"! interrupted", "interrupted: no process works on it; what came is kept"}},
 		{"damaged", with(func(s *batch.State, p *batch.Progress) {
@@ -341,11 +341,11 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Type("9") // in place of the 8
 		s.Press("ctrl+s")
 		s.Expect("the limits of prices-1128 are changed", "9 at once, 20/s")
-		s.Press("g")
+		s.Press("d")
 		s.Expect("Lost: 2 items", "each may be billed twice")
 		s.Press("a")
-		s.Expect("they are sent again once the batch goes on: s")
-		s.Press("s")
+		s.Expect("they are sent again once the batch goes on: t")
+		s.Press("t")
 		s.Expect("Go on with the batch?", "58800 items left", "$61.80 by your rate, cap $150.00, ends at about $150.00.")
 		s.After(time.Second)
 		s.PressFast("y")
@@ -400,7 +400,7 @@ func TestWhatOnlyCostsIsNotAskedAboutOnTheEmulator(t *testing.T) {
 	s1.State, s1.Live = batch.Paused, false
 	f.batches = fakeBatches{states: []batch.State{s1}}
 	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
-		s.Press("s")
+		s.Press("t")
 		s.ExpectNot("Go on with the batch?")
 		s.Expect("● running")
 	})

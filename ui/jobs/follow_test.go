@@ -18,7 +18,7 @@ func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
 	}}
 	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
 		s.Expect("not followed: the contract shows no way")
-		s.Press("c")
+		s.Press("X")
 		s.Expect("the contract shows no way to ask for a job's state or result")
 		if f.follows() != 0 {
 			t.Fatal("it was followed")

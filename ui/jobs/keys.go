@@ -64,7 +64,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Name: "jobs.open", Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		m.downloadBinding(),
 		m.previewBinding(),
-		{Name: "jobs.cancel", Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
+		{Name: "jobs.cancel", Keys: []string{"X"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
 		{Name: "jobs.again", Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
 		{Name: "jobs.settle", Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
 		{Name: "jobs.follow", Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},

@@ -36,7 +36,7 @@ func TestADiscoveryIsTypedAndSaysWhatItMayCost(t *testing.T) {
 			t.Errorf("%+v of %s", f.drafts[0], f.read)
 		}
 		s.Expect("discover")
-		s.Press("c")
+		s.Press("X")
 		s.Expect("public sources show no way to cancel a job of discover")
 	})
 }

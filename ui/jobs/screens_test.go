@@ -208,18 +208,18 @@ func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
 func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
 	f := &fakeJobs{jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobRunning, Inputs: 40, Done: 3, Records: 3}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		s.Press("c")
+		s.Press("X")
 		s.Expect("job-1 on dataset gd_products, 40 inputs", "may be billed")
 		s.Press("n")
 		if len(f.canceled) != 0 {
 			t.Fatal("cancelled after no")
 		}
-		s.Press("c", "y")
+		s.Press("X", "y")
 		if len(f.canceled) != 1 {
 			t.Fatal("not cancelled after yes")
 		}
 		s.Expect("- cancelled")
-		s.Press("c")
+		s.Press("X")
 		s.Expect("the job was cancelled")
 	})
 }

@@ -175,7 +175,7 @@ func TestACallAboutAJobThatFailsIsShownWithTheJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		press []string
 		call  model.JobCall
-	}{"cancel": {[]string{"c", "y"}, model.CallCancel}, "download": {[]string{"d", "ctrl+s"}, model.CallDownload}} {
+	}{"cancel": {[]string{"X", "y"}, model.CallCancel}, "download": {[]string{"d", "ctrl+s"}, model.CallDownload}} {
 		t.Run(name, func(t *testing.T) {
 			job := model.Job{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobRunning, Inputs: 1, Done: -1, Records: -1}
 			if name == "download" {

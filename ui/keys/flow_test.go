@@ -234,7 +234,7 @@ func TestTwoKeysOfOneNameAreBothShown(t *testing.T) {
 		s.Expect("✓ ok  batch-user (local)  USER", "demo:key/batch-user")
 		s.Press("R")
 		s.Expect("the inventory has a key batch-user, too")
-		s.Press("r")
+		s.Press("!")
 		s.ExpectNot("Rotation of")
 		s.Press("X")
 		s.Expect("it comes with the profile")

@@ -42,7 +42,7 @@ func (m *Model) Bindings() []kit.Binding {
 	out := append([]kit.Binding{
 		{Name: "keys.add", Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
 		{Name: "keys.rotate", Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNot(m.whyNotRotate)},
-		{Name: "keys.refresh", Keys: []string{"r"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNot(m.whyNotRefresh), Dangerous: true},
+		{Name: "keys.refresh", Keys: []string{"!"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNot(m.whyNotRefresh), Dangerous: true},
 		{Name: "keys.last-rotation", Keys: []string{"o"}, Label: "last rotation", Help: "Open the key's last rotation that is over: its proofs, and uses of the old value since.", Group: "Keys", Intent: intentEnded, Disabled: m.whyNot(m.whyNotEnded), Hidden: true},
 		{Name: "keys.lint", Keys: []string{"l"}, Label: "lint (" + m.findingCount() + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Name: "keys.blast-radius", Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
@@ -53,7 +53,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Name: "keys.edit", Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNot(m.whyNotChange), Hidden: true},
 		{Name: "keys.forget", Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNot(m.whyNotChange), Dangerous: true, Hidden: true},
 		{Name: "keys.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
-		{Name: "keys.reload", Keys: []string{"ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
+		{Name: "keys.reload", Keys: []string{"r", "ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
 	}, m.panes.Bindings(false)...)
 	if m.canGoBack() {
 		out = append(out, kit.Binding{Name: "keys.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})

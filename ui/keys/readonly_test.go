@@ -15,7 +15,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 			"e": "edit: profile prod is read-only: it does not change the key inventory",
 			"X": "forget: profile prod is read-only: it does not change the key inventory",
 			"R": "rotate: profile prod is read-only: it does not rotate keys",
-			"r": "refresh: profile prod is read-only: it does not rotate keys",
+			"!": "refresh: profile prod is read-only: it does not rotate keys",
 		} {
 			s.Press(key)
 			s.Expect(refused, "@ uses another", "lifts it")

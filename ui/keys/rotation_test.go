@@ -63,13 +63,13 @@ func TestARotationIsMeasuredWordByWord(t *testing.T) {
 func TestARehearsalComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
-		s.Press("R", "t")
+		s.Press("R", "T")
 		s.Expect("rehearsed on the emulator with copies, nothing real was written: 5 steps measured; yours will be: set nightly", "enter create")
 		s.Looks("rotation-rehearsed")
 		if r.service.made != 0 {
 			t.Error("a key was created")
 		}
-		s.Press("enter", "t")
+		s.Press("enter", "T")
 		s.Expect("the rotation itself is under way")
 	})
 }
@@ -133,7 +133,7 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 func TestARefreshSaysWhatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40, "nightly")
-		s.Press("r")
+		s.Press("!")
 		s.Expect("Rotation of prod by refresh", "The console writes these within the same second: keyring:acme/prod", "These stand still until you have written them: nightly")
 		s.Press("enter")
 		s.Expect("Refresh the key?", "old one is invalid at once")

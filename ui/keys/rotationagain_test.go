@@ -13,7 +13,7 @@ func TestTheFinishOfARefreshByHandIsTheRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		r.service.byHand = true
-		s.Press("r")
+		s.Press("!")
 		s.Expect("everything that uses it stands still until it")
 		s.Press("enter") // the console refreshes nothing: it asks nothing
 		s.Expect("! refresh: in the account settings, refresh prod")

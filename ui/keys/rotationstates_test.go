@@ -51,7 +51,7 @@ func rotationStates() []rotationState {
 		{"drain-vouch", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "v") }, []string{"Vouch for: drain job-7"}},
 		{"rehearsal-failed", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.noRehearsal = errors.New("the emulator does not answer")
-			s.Press("R", "t")
+			s.Press("R", "T")
 		}, []string{"✗ the rehearsal, by which nothing real", "› next"}},
 		{"rotated-already", nil, func(t *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R")
@@ -144,11 +144,11 @@ func rotationStates() []rotationState {
 		{"given-up", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "X", "y") }, []string{"was abandoned; its record stays", "given up"}},
 		{"refresh-by-hand", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.byHand = true
-			s.Press("r", "enter")
+			s.Press("!", "enter")
 		}, []string{"! refresh: in the account settings, refresh prod", "enter takes the value"}},
-		{"refresh-set", []string{"nightly"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("r", "enter", "y") }, []string{"[✓] refresh · measured", "! set nightly"}},
+		{"refresh-set", []string{"nightly"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("!", "enter", "y") }, []string{"[✓] refresh · measured", "! set nightly"}},
 		{"refresh-done", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) {
-			s.Press("r", "enter", "y", "enter", "enter")
+			s.Press("!", "enter", "y", "enter", "enter")
 		}, []string{"the rotation of prod is done", "no value worked everywhere for"}},
 		{"many", []string{"nightly", "weekly", "monthly", "job-7", "backup", "reports"}, func(_ *testing.T, _ *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "v", "ctrl+s", "enter", "j", "j", "j")

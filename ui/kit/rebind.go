@@ -22,5 +22,10 @@ func (t *Theme) Bound(list []Binding) []Binding {
 // Key is the key of an action, for a sentence that names it.
 func (t *Theme) Key(name string) string { return t.Rebound.Key(name) }
 
-// StepName is the name of a next step's binding: "steps.check-key".
-func StepName(a model.Action) string { return "steps." + strings.ReplaceAll(string(a), "_", "-") }
+// StepName is the name of a next step's binding: "steps.check-key". To try again is to send the form again.
+func StepName(a model.Action) string {
+	if a == model.ActionRetry {
+		return "sandbox.send"
+	}
+	return "steps." + strings.ReplaceAll(string(a), "_", "-")
+}

@@ -42,7 +42,7 @@ func (m *Model) stepOf(a model.Action) step {
 	s := step{name: kit.StepName(a), key: kit.StepKey(a)}
 	switch a {
 	case model.ActionRetry:
-		s.label, s.disabled = "test again", m.whyNotTest()
+		s.name, s.label, s.disabled = "proxy.test-now", "test again", m.whyNotTest()
 	case model.ActionSlowDown:
 		s.label, s.disabled = "wait "+text.Duration(m.test.result.Diagnosis.Pause())+m.test.result.Diagnosis.Repeated()+", test again", m.whyNotTest()
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
@@ -79,7 +79,7 @@ func (m *Model) stepOf(a model.Action) step {
 func (m *Model) stepBindings() []kit.Binding {
 	var out []kit.Binding
 	for _, s := range m.steps() {
-		if _, have := kit.Find(out, s.key, false); have || s.name == "proxy.sandbox" || s.do.action == model.ActionRetry { // the tab's own keys
+		if _, have := kit.Find(out, s.key, false); have || s.name == "proxy.sandbox" || s.name == "proxy.test-now" { // the tab's own keys
 			continue
 		}
 		out = append(out, kit.Binding{

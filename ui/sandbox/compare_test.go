@@ -45,7 +45,7 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.Expect("Comparison · http://lab.test/ok", "unlocker_demo by Native") // the same comparison: nothing is sent
 		b.Press("home", "down", "enter")
 		b.Expect("from history", "✗ CAPTCHA")
-		b.Press("ctrl+w", "z")
+		b.Press("ctrl+w", "e")
 		b.Press("tab", "tab", "tab", "space", "tab", "space", "ctrl+s") // without the datacenter and the unlocker
 		b.Expect("browser_demo by API")
 		sent(6 + 2)

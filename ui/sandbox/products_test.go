@@ -358,7 +358,7 @@ func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
 			if agents() != 2 {
 				t.Errorf("%d requests went by agent access, want 2", agents())
 			}
-			b.Press("z")
+			b.Press("e")
 			b.Expect("What to compare", "by Native", "by Agent")
 			b.field("by Agent")
 			b.Press("space", "ctrl+s")

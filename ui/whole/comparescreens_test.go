@@ -14,12 +14,12 @@ func compareScreens(s scripted) []screen {
 	return []screen{
 		{name: "sandbox/comparison", before: compared("/captcha"), steps: script(opened("winner: unlocker_demo by API"), shows("The target shows a CAPTCHA"))},
 		{name: "sandbox/comparison-none", before: compared("/shop?v=2", "--require", ".price"), steps: opened("no winner")},
-		{name: "sandbox/comparison-zones", before: compared("/captcha"), steps: script(opened("winner"), see("z", "What to compare", "ctrl+s"))},
+		{name: "sandbox/comparison-zones", before: compared("/captcha"), steps: script(opened("winner"), see("e", "What to compare", "ctrl+s"))},
 		{name: "sandbox/comparison-asked", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			p.WaitFor("acme", "etl-main", "type the target's")
 			p.Press("enter")
 			p.Type("https://shop.example/never")
-			p.PressFor("enter w", "What to compare", "2 requests to profile acme")
+			p.PressFor("enter ctrl+w", "What to compare", "2 requests to profile acme")
 		}},
 	}
 }

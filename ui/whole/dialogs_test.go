@@ -54,7 +54,7 @@ func keyDialogScreens(s scripted) []screen {
 	return []screen{
 		dialog("edit", "Level", "e"),
 		dialog("forget", "Forget the key?", "X"),
-		dialog("refresh", "Rotation of etl-main by refresh", "r"),
+		dialog("refresh", "Rotation of etl-main by refresh", "!"),
 		dialog("copy", "Copy", "y"),
 		{name: "keys/rotate-value", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)

@@ -62,12 +62,12 @@ match = { domain = ["lab.test"], body = '<h1>[^<]+' }
 			h.run("request", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--retries", "0")
 		}, steps: func(p *uitest.Whole) {
 			fromHistory(p, "access restricted", "403")
-			p.PressFor("D", "The zone, at this site")
+			p.PressFor("I", "The zone, at this site")
 		}},
 		screen{name: "sandbox/what-refuses-asked", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.run("request", "https://shop.example/nobody-says", "--zone", "unlocker1", "--retries", "0")
-		}, steps: script(opened("access restricted"), see("D", "sends at most"))},
+		}, steps: script(opened("access restricted"), see("I", "sends at most"))},
 		screen{name: "sandbox/domain-refused", before: func(h *home) {
 			h.env["ACME_KEY"] = "a-key-of-nobody-f2a1"
 			h.write("config/zonedeck/config.toml", fmt.Sprintf(`default_profile = "acme"
@@ -159,7 +159,7 @@ func jobStateScreens(s scripted) []screen {
 	cancel.name = "jobs/cancel-confirm"
 	cancel.steps = func(p *uitest.Whole) {
 		running.steps(p)
-		p.PressFor("c", "Cancel")
+		p.PressFor("X", "Cancel")
 	}
 	sendingJob := screen{name: "jobs/sending", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 		acmeReady(p)

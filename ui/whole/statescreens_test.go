@@ -85,7 +85,7 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.Press("enter")
 			p.Type("https://shop.example/skewed")
 			p.PressFor("ctrl+j", "It works")
-			p.PressFor("esc 4", "[4 Keys", "ahead")
+			p.PressFor("esc esc 4", "[4 Keys", "ahead") // the first esc dismisses the error
 		}},
 		{name: "keys/changed-elsewhere", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)

@@ -64,9 +64,9 @@ func (p *Page) Bindings() []kit.Binding {
 		{Name: "batches.open", Keys: []string{"enter"}, Label: "open", Help: "Show how far the batch is, while it goes on.", Group: group, Intent: openIt{}, Disabled: none, Hidden: p.one.open},
 		{Name: "batches.new", Keys: []string{"n"}, Label: "new", Command: "new batch", Help: "Fetch a page for each row of a file, by the Sandbox's request. Its rows are checked before anything is sent.", Group: group, Intent: begin{}, Disabled: p.session.Refused("fetch")},
 		{Name: "batches.pause", Keys: []string{"p"}, Label: "pause", Help: "Pause it: what is in flight comes to its end, and nothing more is sent.", Group: group, Intent: pause{}, Disabled: stop, Hidden: stop != ""},
-		{Name: "batches.resume", Keys: []string{"s"}, Label: "go on", Help: "Go on with it, beside other things, until it is over or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
+		{Name: "batches.resume", Keys: []string{"t"}, Label: "go on", Help: "Go on with it, beside other things, until it is over or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
 		{Name: "batches.limits", Keys: []string{"e"}, Label: "limits", Help: "Change how many fetches go at once, how many items begin in a second, and the cap.", Group: group, Intent: change{}, Disabled: busy},
-		{Name: "batches.lost", Keys: []string{"g"}, Label: "lost", Help: "Decide about items that may have been sent without an answer: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != "", Dangerous: true},
+		{Name: "batches.lost", Keys: []string{"d"}, Label: "lost", Help: "Decide about items that may have been sent without an answer: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != ""},
 	}
 	if p.one.open {
 		out[0] = kit.Binding{Name: "batches.open-item", Keys: []string{"enter"}, Label: "to Sandbox", Help: "Fill the Sandbox's form with the request of the item. Nothing is sent.", Group: group, Intent: openItem{}, Disabled: item, Hidden: item != ""}
@@ -177,7 +177,7 @@ func (pause) do(p *Page, s batch.State) tea.Cmd {
 
 func (decide) do(p *Page, s batch.State) tea.Cmd {
 	return widget.OpenMenu(p.deps.Theme, "Lost: "+text.Counted(int(s.Tally.Unanswered), "item"), kit.Jobs, []widget.MenuItem{
-		{Key: "a", Label: "send again", Note: "each may be billed twice; s then goes on", Intent: settle{again: true}},
+		{Key: "a", Label: "send again", Note: "each may be billed twice; t then goes on", Intent: settle{again: true}},
 		{Key: "d", Label: "drop", Note: "they stay without a result", Intent: settle{}},
 	})
 }
@@ -185,7 +185,7 @@ func (decide) do(p *Page, s batch.State) tea.Cmd {
 func (i settle) do(p *Page, s batch.State) tea.Cmd {
 	done := "they are dropped"
 	if i.again {
-		done = "they are sent again once the batch goes on: s"
+		done = "they are sent again once the batch goes on: t"
 	}
 	b := p.deps.Batches
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (batch.State, error) {

@@ -232,7 +232,7 @@ func (p *Page) facts(w int, tall bool) []string {
 	}
 	add("cost", s.CostWords())
 	if n := s.Tally.Unanswered; n > 0 {
-		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+batch.MaybeSent(n)+": g decides", w)))
+		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+batch.MaybeSent(n)+": d decides", w)))
 	}
 	if n := s.Tally.Again; n > 0 {
 		add("again", batch.MaybeSent(n)+": sent again")

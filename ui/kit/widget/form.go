@@ -94,7 +94,7 @@ type Form struct {
 	at      int
 	editing bool
 	resting bool       // esc has ended the editing of the text that has the focus
-	came    formIntent // the motion that brought the focus here, until something is typed: j and k then go on moving
+	motion  formIntent // the motion that brought the focus here, until something is typed: j and k then go on moving
 	top     int
 	drawn   drawnForm
 	bar     []string
@@ -321,7 +321,7 @@ func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
 	f.stop()
 	for i, fd := range f.fields {
 		if fd.Name == name && i != f.at {
-			f.at, f.resting, f.came = i, false, formDown
+			f.at, f.resting, f.motion = i, false, formDown
 		}
 	}
 	if edit {
@@ -406,7 +406,7 @@ func (f *Form) Attend(attention bool) tea.Cmd {
 	switch {
 	case !attention:
 		f.stop()
-		f.resting, f.came = false, formEdit
+		f.resting, f.motion = false, formEdit
 	case !f.editing && !f.resting:
 		return f.editText()
 	}

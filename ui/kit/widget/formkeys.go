@@ -16,7 +16,7 @@ const (
 	formEdit formIntent = iota
 	formDown
 	formUp
-	formStepDown // as formDown, for letters: see Form.came
+	formStepDown // as formDown, for letters: see Form.motion
 	formStepUp
 	formNext // the next option
 	formPrev
@@ -72,13 +72,14 @@ func fieldKeys(down, up []string, typing bool) []kit.Binding {
 func (f *Form) typingBindings(fd *field) []kit.Binding {
 	const group = kit.GroupForm
 	esc := kit.Binding{Name: "form.end", Keys: []string{"esc"}, Label: "done", Help: "End editing: letters and digits are keys then, until enter or i edits again.", Group: group, Intent: formEscape, WhileTyping: true}
-	var out []kit.Binding
+	accept := kit.Binding{Name: "form.accept", Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true}
+	out := []kit.Binding{accept, esc}
 	if fd.Kind != FieldPick { // the footer says where letters go
-		out, esc.Label = []kit.Binding{{Keys: []string{"typing"}, Label: "goes into " + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}}, "keys"
+		accept.Hidden, esc.Label = true, "keys"
+		out = []kit.Binding{{Keys: []string{"typing"}, Label: "goes into " + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}, esc, accept}
 	}
-	out = append(out, esc)
-	if fd.Kind != FieldArea {
-		out = append(out, kit.Binding{Name: "form.accept", Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true, Hidden: fd.Kind == FieldText})
+	if fd.Kind == FieldArea {
+		out = out[:2]
 	}
 	edges := fieldKeys([]string{"down"}, []string{"up"}, true)
 	switch {
@@ -128,10 +129,10 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	if !f.editing {
 		return nil, false
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok && f.came.walks() && (key.Text == "j" || key.Text == "k") {
+	if key, ok := msg.(tea.KeyPressMsg); ok && f.motion.walks() && (key.Text == "j" || key.Text == "k") {
 		return f.act(fd, map[string]formIntent{"j": formStepDown, "k": formStepUp}[key.Text]), false
 	} else if ok {
-		f.came = formEdit
+		f.motion = formEdit
 	}
 	switch fd.Kind {
 	case FieldText:
@@ -173,8 +174,8 @@ func (fd *field) touch(before string) {
 }
 
 func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
-	came := f.came
-	f.came = formEdit
+	motion := f.motion
+	f.motion = formEdit
 	switch intent {
 	case formEdit:
 		return f.edit()
@@ -195,7 +196,7 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		}
 		f.stop()
 		f.move(by)
-		f.came = intent
+		f.motion = intent
 		if !f.resting {
 			return f.editText()
 		}
@@ -203,7 +204,7 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		switch {
 		case fd.Kind == FieldPick:
 			return f.takePick(fd)
-		case f.editing && (came.walks() || !f.Dialog && came != formEdit): // enter begins to type here, as it did to whoever does not see the cursor
+		case f.editing && (motion.walks() || !f.Dialog && motion != formEdit): // enter begins to type here, as it did to whoever does not see the cursor
 			return nil
 		}
 		if fd.Secret && fd.value() == "" && !f.atEnd() { // pressed to begin typing: the secret would go into the next field
