@@ -81,7 +81,7 @@ func (m *Model) everyProfile() bool { return m.filter.parsed.Profile == "" }
 func (m *Model) columns() []widget.Column {
 	out := []widget.Column{
 		{Title: "PROFILE", Width: 8},
-		{Title: "TIME", Width: 8},
+		{Title: "TIME", Width: 10},
 		{Title: "KIND", Width: 5, Priority: 7},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE / KEY", Width: 16, Priority: 1},

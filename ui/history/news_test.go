@@ -73,3 +73,13 @@ func TestWhatAnotherProcessDoesIsShownWhileItHappens(t *testing.T) {
 		}
 	})
 }
+
+// The emulator's clock can be moved, and is back after a reset.
+func TestARowThatWasWrittenAtAMovedTimeSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &fakeJournal{all: entries(1)}
+		j.all[0].Profile, j.all[0].At = "local", time.Now().Add(90*24*time.Hour)
+		s := open(t, j, 80, 24)
+		s.Expect("›90d ahead", "2000-03-31 00:00 (90d ahead)")
+	})
+}

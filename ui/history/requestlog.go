@@ -47,7 +47,7 @@ type arrival struct {
 func newRequestLog() requestLog {
 	var s requestLog
 	s.table.Columns = []widget.Column{
-		{Title: "TIME", Width: 8},
+		{Title: "TIME", Width: 10},
 		{Title: "POINT", Width: 6, Priority: 3},
 		{Title: "METHOD", Width: 7},
 		{Title: "ANSWER", Width: 9},

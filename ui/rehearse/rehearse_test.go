@@ -297,7 +297,7 @@ func TestTimeMovesAfterAConfirmationThatNamesTheConsequence(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
 		e := &fakeEmulator{}
 		flow(t, e, size[0], size[1], "move time", func(s *uitest.Screen) {
-			s.Expect("Move the emulator's time forward", "1 Jan 2000 00:00 UTC")
+			s.Expect("Move the emulator's time forward", "2000-01-01 00:00 UTC")
 			s.Type("soon")
 			s.Press("ctrl+s")
 			s.Expect("write a time like 36h, 7d, 2w")

@@ -31,7 +31,7 @@ func newTimeForm(d Deps) *widget.FormDialog {
 	return f.FormDialog
 }
 
-func moment(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") }
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // ask explains what the move does: it cannot be undone.
 func (f *timeForm) ask(values *widget.Form) tea.Cmd {

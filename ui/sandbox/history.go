@@ -39,7 +39,7 @@ type historyPane struct {
 func newHistoryPane() historyPane {
 	var p historyPane
 	p.table.Columns = []widget.Column{
-		{Title: "TIME", Width: 8},
+		{Title: "TIME", Width: 10},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE", Width: 14, Priority: 2},
 		{Title: "VIA", Width: 6, Priority: 4},

@@ -63,6 +63,9 @@ func StructureFaults(screen, widest string, w, h int) (faults []string) {
 	words := map[string]bool{}
 	for _, word := range strings.FieldsFunc(widest, betweenWords) {
 		words[word] = true
+		if _, address, ok := strings.Cut(word, "://"); ok {
+			words[address] = true // what an address is without its scheme
+		}
 	}
 	cells := make([][]rune, len(rows))
 	for i, row := range rows {

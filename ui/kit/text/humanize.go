@@ -69,19 +69,15 @@ func units(n int, larger, unit string) string {
 }
 
 // Ago is the time from t to now in its largest unit: "now", "12s", "4m", "3h", "9d",
-// or "in 4m" for a future t. A zero t is "-".
+// or "4m ahead" for what was written by a clock that was ahead: the emulator's can be moved and reset. A zero t is "-".
 func Ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	d := now.Sub(t)
-	if d < 0 {
-		if s := span(-d); s != "now" {
-			return "in " + s
-		}
-		return "now"
+	if now.Sub(t) <= -time.Second {
+		return span(t.Sub(now)) + " ahead"
 	}
-	return span(d)
+	return span(now.Sub(t))
 }
 
 func span(d time.Duration) string {
@@ -112,17 +108,16 @@ func Clock(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// ShortClock is the time of day if t is today, the day and month if t is less than 300
-// days ago, and otherwise the year and month, in now's location: at most 8 cells.
+// ShortClock is the time of day if t is today, and otherwise the date, in now's location; where t lies ahead, the Ago.
 func ShortClock(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch {
+	case t.Sub(now) > time.Minute:
+		return Ago(t, now)
 	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
 		return t.Format(time.TimeOnly)
-	case now.Sub(t) < 300*24*time.Hour:
-		return t.Format("02 Jan")
 	default:
-		return t.Format("2006-01")
+		return t.Format(time.DateOnly)
 	}
 }
 

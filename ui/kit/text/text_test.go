@@ -38,10 +38,17 @@ func TestTimes(t *testing.T) {
 		{now.Add(-4 * time.Minute), "4m", "12:00:31", "12:00:31 (4m)"},
 		{now.Add(-30 * time.Hour), "30h", "2026-11-20 06:04", "2026-11-20 06:04 (30h)"},
 		{now.Add(-9 * 24 * time.Hour), "9d", "2026-11-12 12:04", "2026-11-12 12:04 (9d)"},
-		{now.Add(7 * time.Minute), "in 7m", "12:11:31", "12:11:31 (in 7m)"},
+		{now.Add(7 * time.Minute), "7m ahead", "12:11:31", "12:11:31 (7m ahead)"},
 	} {
 		if got := [3]string{Ago(c.at, now), Clock(c.at, now), ClockAndAge(c.at, now)}; got != [3]string{c.ago, c.clock, c.whole} {
 			t.Errorf("%s: %q", c.at, got)
+		}
+	}
+	for at, want := range map[time.Time]string{
+		now.Add(-time.Hour): "11:04:31", now.Add(-20 * time.Hour): "2026-11-20", now.Add(-400 * 24 * time.Hour): "2025-10-17", now.Add(time.Second): "12:04:32", now.Add(90 * 24 * time.Hour): "90d ahead",
+	} {
+		if got := ShortClock(at, now); got != want {
+			t.Errorf("%s: %q, want %q", at, got, want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestAnAgeIsByTheClockOfItsProfile(t *testing.T) {
 		"a real account's, on the emulator":    {local, "acme", hour, machine.Add(ahead), "1h", "2026-11-22 11:00 (1h)"},
 		"its own, on a real account":           {acme, "acme", hour, machine, "1h", "11:00:00 (1h)"},
 		"another's, on a real account":         {acme, "other", hour, machine, "1h", "11:00:00 (1h)"},
-		"the emulator's, on a real account":    {acme, "local", hour.Add(ahead), machine, "01 Dec", "2026-12-01 11:00"},
+		"the emulator's, on a real account":    {acme, "local", hour.Add(ahead), machine, "8d ahead", "2026-12-01 11:00"},
 		"of no profile":                        {local, "", hour.Add(ahead), machine.Add(ahead), "1h", "11:00:00 (1h)"},
 		"the emulator's that never took place": {acme, "local", time.Time{}, machine, "-", "-"},
 	} {

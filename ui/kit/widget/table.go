@@ -441,12 +441,7 @@ func (t *Table) missing(widths []int) int {
 }
 
 // lacks is how many cells more a column needs than it has.
-func (t *Table) lacks(widths []int, i int) int {
-	if i >= len(t.needs) {
-		return 0
-	}
-	return max(t.needs[i]-widths[i], 0)
-}
+func (t *Table) lacks(widths []int, i int) int { return max(t.needs[i]-widths[i], 0) }
 
 // widths decides how wide the columns are; 0 drops one.
 func (t *Table) widths(w int) []int {
@@ -474,7 +469,7 @@ func (t *Table) widths(w int) []int {
 	}
 	left := w - cellsOf(out)
 	for i, c := range t.Columns { // what is cut comes first: half of the room, where a Flex column has a use for the rest
-		if out[i] == 0 || c.Flex || i >= len(t.needs) {
+		if out[i] == 0 || c.Flex {
 			continue
 		}
 		room := left
