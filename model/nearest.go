@@ -8,6 +8,15 @@ func Nearest(word string, known []string) string {
 	return slices.MinFunc(known, func(a, b string) int { return changes(word, a) - changes(word, b) })
 }
 
+// Misspelt is Nearest, or "" where most of the word would change.
+func Misspelt(word string, known []string) string {
+	near := Nearest(word, known)
+	if changes(word, near) > max(min(2, len(word)/2), len(word)/3) {
+		return ""
+	}
+	return near
+}
+
 // changes counts the bytes to add, drop or replace that make b of a.
 func changes(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zonedeck/docs"
 )
 
 func (a *app) manCommand() *cobra.Command {
@@ -17,21 +19,11 @@ func (a *app) manCommand() *cobra.Command {
 		hidden: true,
 		run: func(context.Context, *task, struct{}, []string) (printed, error) {
 			root := a.rootCommand()
-			root.InitDefaultCompletionCmd()
 			_, made := commit()
 			return printed{text: manPage(root, made)}, nil
 		},
 	})
 }
-
-// exitStatus is the man page's text on exit codes; docs/commands.md lists them all.
-const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake in the command line or the config file, and 3 an internal error.
-
-10 to 14 are the failure classes of the service: access restricted, sending too fast, CAPTCHA, timeout and parsing drift. 21 to 24, 26 and 27 are failures outside them: the network, an untrusted certificate, a rejected key or login, the target, the service itself, and a refused request. 25 is a file or folder that cannot be read or written, or that others may have written.
-
-20 is a job that still runs or a batch that is not done, 29 a batch that stopped at its cap, 30 a job that failed, was cancelled or has expired, 31 one that may have started, and 32 one that was launched before, so that nothing was launched.
-
-'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption by ctrl+c, 143 by SIGTERM.`
 
 // manPage describes every command in one page, in the man macros of roff. Its date
 // is that of the commit, so that the same commit makes the same page.
@@ -44,31 +36,32 @@ func manPage(root *cobra.Command, made string) string {
 	b.WriteString(".SH OPTIONS OF EVERY COMMAND\n")
 	manOptions(&b, root.PersistentFlags())
 	b.WriteString(".SH COMMANDS\n")
-	manCommands(&b, root)
-	b.WriteString(".SH EXIT STATUS\n")
-	manProse(&b, exitStatus)
+	manCommands(&b, root, examples(root))
+	manTable(&b, "EXIT STATUS", pageTable(docs.Commands, "Exit codes"))
+	manTable(&b, "ENVIRONMENT", pageTable(docs.Configuration, "Environment"))
+	manTable(&b, "FILES", pageTable(docs.Configuration, "Where the files are"))
 	fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roffText(strings.TrimSpace(root.Example)))
 	return b.String()
 }
 
 // manCommands writes the visible commands below parent, except help.
-func manCommands(b *strings.Builder, parent *cobra.Command) {
+func manCommands(b *strings.Builder, parent *cobra.Command, examples map[*cobra.Command][]string) {
 	for _, c := range parent.Commands() {
 		switch {
 		case c.Hidden || c.Name() == "help":
 			continue
 		case c.HasSubCommands() && c.Name() != "completion":
 			if c.HasAvailableLocalFlags() { // it does something itself
-				manCommand(b, c)
+				manCommand(b, c, examples[c])
 			}
-			manCommands(b, c)
+			manCommands(b, c, examples)
 		default:
-			manCommand(b, c)
+			manCommand(b, c, examples[c])
 		}
 	}
 }
 
-func manCommand(b *strings.Builder, c *cobra.Command) {
+func manCommand(b *strings.Builder, c *cobra.Command, examples []string) {
 	fmt.Fprintf(b, ".SS %s\n", roffText(strings.TrimSuffix(c.UseLine(), " [flags]")))
 	if c.Long == "" || c.Name() == "completion" {
 		manProse(b, c.Short+".")
@@ -76,6 +69,17 @@ func manCommand(b *strings.Builder, c *cobra.Command) {
 		manProse(b, c.Long)
 	}
 	manOptions(b, c.LocalFlags())
+	if len(examples) > 0 {
+		fmt.Fprintf(b, ".PP\n.nf\n%s\n.fi\n", roffText(strings.Join(examples, "\n")))
+	}
+}
+
+// manTable writes a table of the documentation: each row is a name and what it means.
+func manTable(b *strings.Builder, title string, rows [][2]string) {
+	b.WriteString(".SH " + title + "\n")
+	for _, row := range rows {
+		fmt.Fprintf(b, ".TP\n\\fB%s\\fR\n%s\n", roffText(row[0]), roffText(row[1]))
+	}
 }
 
 // manProse writes the paragraphs of text, which are separated by empty lines.

@@ -66,7 +66,12 @@ zonedeck request http://lab.test/ok --zone unlocker_demo --json
 
 # which keys are due within two weeks
 zonedeck keys check --within 14d`,
-		Args:    usageArgs(cobra.NoArgs),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return nil
+		},
 		Version: version,
 		// Errors are printed by execute, once.
 		SilenceErrors: true, SilenceUsage: true,
@@ -89,21 +94,15 @@ zonedeck keys check --within 14d`,
 		if _, named := errors.AsType[*pflag.InvalidValueError](err); named {
 			return usage("%w", err)
 		}
+		if unknown, is := errors.AsType[*pflag.NotExistError](err); is && len(unknown.GetSpecifiedName()) > 1 {
+			var known []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+			err = fmt.Errorf("%w%s", err, didYouMean("--", unknown.GetSpecifiedName(), known))
+		}
 		return misspelt(cmd, err)
 	})
 	root.AddCommand(a.commands()...)
-	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"})
-	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
-		cmd, rest, err := root.Find(args)
-		if err == nil && len(rest) > 0 {
-			err = fmt.Errorf("unknown command %q for %q: it has %s", rest[0], cmd.CommandPath(), childNames(cmd))
-		}
-		if err != nil {
-			return misspelt(cmd, err)
-		}
-		return cmd.Help()
-	}
+	addHelp(root)
 	return root
 }
 
@@ -198,21 +197,22 @@ func group(use, short string, children ...*cobra.Command) *cobra.Command {
 		Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return misspelt(cmd, fmt.Errorf("%s needs a command: %s", cmd.CommandPath(), childNames(cmd)))
+				return misspelt(cmd, fmt.Errorf("%s needs a command: %s", cmd.CommandPath(), strings.Join(childNames(cmd), ", ")))
 			}
-			return misspelt(cmd, fmt.Errorf("unknown command %q for %q: it has %s", args[0], cmd.CommandPath(), childNames(cmd)))
+			return unknownCommand(cmd, args[0])
 		},
 	}
 	cmd.AddCommand(children...)
 	return cmd
 }
 
-func childNames(cmd *cobra.Command) string {
-	var names []string
+func childNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // warn prints a problem that does not stop the command on stderr, even with --quiet.
