@@ -114,6 +114,7 @@ type App struct {
 type layer struct {
 	overlay kit.Overlay
 	opened  time.Time
+	ignored string // the key that came too early
 }
 
 // tick arrives once a second and keeps ages and elapsed times current.

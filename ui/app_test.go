@@ -190,11 +190,13 @@ func TestADialogThatPopsUpIgnoresKeysForAMoment(t *testing.T) {
 		if len(b.got) != 0 {
 			t.Errorf("the dialog took a key meant for something else: %v", b.got)
 		}
+		s.Expect("Box · x ignored, press it")
 		s.After(150 * time.Millisecond)
 		s.PressFast("x")
 		if len(b.got) != 1 {
 			t.Errorf("the dialog took %v", b.got)
 		}
+		s.ExpectNot("ignored")
 	})
 }
 

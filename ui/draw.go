@@ -65,18 +65,23 @@ func (a *App) draw() string {
 	h := bodyHeight(a.h) - len(above)
 	body := widget.Block(a.view().Render(a.w, h), a.w, h)
 	for _, l := range a.stack {
-		body = a.drawOverlay(body, l.overlay, h)
+		body = a.drawOverlay(body, l, h)
 	}
 	return widget.Stack(a.titleLine(), body, widget.Block(strings.Join(above, "\n"), a.w, len(above)), a.statusLine())
 }
 
 // drawOverlay draws an overlay over a body of h lines.
-func (a *App) drawOverlay(body string, o kit.Overlay, h int) string {
+func (a *App) drawOverlay(body string, l layer, h int) string {
+	o := l.overlay
 	ow, oh := o.Size(a.w, h)
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
 	inner := o.Render(ow, oh)
+	title := o.Title()
+	if l.ignored != "" {
+		title += " · " + widget.KeyName(l.ignored) + " ignored, press it again"
+	}
 	scroller, _ := o.(kit.Scroller)
-	box := widget.ScrollPane(a.theme, o.Title(), scroller, true, ow+2, oh+2, inner)
+	box := widget.ScrollPane(a.theme, title, scroller, true, ow+2, oh+2, inner)
 	x, y := (a.w-ow-2)/2, max((h-oh-2)/3, 0)
 	a.frame.overlay = kit.Area{X: x + 1, Y: y + 2, W: ow, H: oh} // below the title line and the frame
 	if a.w < kit.StackBelow {                                    // what would be left beside it is too little to be read

@@ -117,9 +117,11 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 			// An emulator's clock may have been moved since, forward or, with another
 			// emulator, back: neither may lock the dialog.
 			if age := a.deps.Now().Sub(top.opened); age >= 0 && age < guardTime {
+				a.stack[n-1].ignored = name
 				return nil
 			}
 		}
+		a.stack[n-1].ignored = ""
 		return a.keyIn(top.overlay, k, name, a.overOverlay())
 	}
 	view := a.view()

@@ -120,6 +120,8 @@ type Standing struct {
 	Run      Run // the newest
 	Verdict  Verdict
 	Accepted Acceptance // the newest; its Seq is 0 without one
+	States   []State    // of the runs since then and the run itself, the oldest first
+	Older    bool       // it is not about the newest run, which alone can be accepted
 	// Remaining is what stays drift once the newest run is accepted: what its contract or the fetch itself asks for.
 	Remaining []Finding
 	// Silent counts the newest runs without a useful row, most of them of class SilentClass.
@@ -147,6 +149,8 @@ func (s Standing) Stale(now time.Time, most time.Duration) bool {
 // ErrNormal, or nil if it can.
 func (s Standing) Acceptable() error {
 	switch {
+	case s.Older:
+		return ErrNewer
 	case s.Run.Useful == 0:
 		return ErrNothing
 	case len(s.Remaining) > 0 && len(s.Changed()) == 0:
@@ -249,6 +253,10 @@ func (m *Monitor) standing(ctx context.Context, store *Store, r Run, contracts f
 	if lasting := notRequested(r, earlier, contract); len(lasting) > 0 {
 		s.Verdict.State, s.Verdict.Findings = Drift, append(lasting, s.Verdict.Findings...)
 	}
+	for _, e := range slices.Backward(earlier) {
+		s.States = append(s.States, e.State)
+	}
+	s.States = append(s.States, s.Verdict.State)
 	if accepted.Seq > 0 && accepted.RunSeq == r.Seq {
 		s.Verdict.Accepted = true
 		if s.Verdict.State == First {
@@ -303,6 +311,7 @@ type Line struct {
 	History   []float64 // oldest first; -1 if unknown. For a page, without runs that did not require it
 	Type      string
 	Findings  []Finding
+	Since     string // the last run before those with drift of it in which it was good; empty for none
 	// Fails is the step of a page's selector that matches nothing, empty if all match; Matches is the part before it.
 	Matches, Fails string
 	// Matched reports whether the selector matched in a stored earlier run.
@@ -357,14 +366,14 @@ func (m *Monitor) ShowRun(ctx context.Context, c Subject, ref string) (Detail, e
 	if len(all) == 0 {
 		return Detail{}, fmt.Errorf("%s: %w", model.Line(c.Name, 80), ErrUnknown)
 	}
-	if i := slices.IndexFunc(all, func(r Run) bool { return r.Ref == ref }); i > 0 {
-		all = all[i:]
-	}
+	older := max(slices.IndexFunc(all, func(r Run) bool { return r.Ref == ref }), 0)
+	all = all[older:]
 	d := Detail{Runs: all}
 	var wrong error
 	if d.Standing, wrong = m.standing(ctx, store, all[0], m.folder()); d.Run.Seq == 0 {
 		return Detail{}, wrong
 	}
+	d.Older = older > 0
 	earlier, err := store.Earlier(ctx, all[0])
 	if err != nil {
 		return Detail{}, err
@@ -409,6 +418,7 @@ func (d *Detail) lines(h history, earlier []Run) {
 		for _, f := range d.Verdict.Findings {
 			if f.Field == path {
 				line.Findings = append(line.Findings, f)
+				line.Since = cmp.Or(line.Since, d.goodBefore(f))
 			}
 		}
 		d.Lines = append(d.Lines, line)
@@ -425,6 +435,19 @@ func (d *Detail) lines(h history, earlier []Run) {
 			once(f.Path)
 		}
 	}
+}
+
+// goodBefore is the last run before the first with drift of a field in which that was good; empty for none.
+func (d *Detail) goodBefore(f Finding) string {
+	after := slices.IndexFunc(d.Runs, func(r Run) bool { return r.Ref == f.Since }) + 1
+	good := slices.IndexFunc(d.Runs[after:], func(r Run) bool {
+		of, _ := r.Field(f.Field)
+		return r.State.Compared() || r.Form == FormPage && of.Filled > 0
+	})
+	if after == 0 || good < 0 {
+		return ""
+	}
+	return d.Runs[after+good].Ref
 }
 
 // history is the coverage of a field in its last runs, oldest first.

@@ -78,6 +78,16 @@ func TestARunIsKeptWithItsVerdict(t *testing.T) {
 	if d.Run.Ref != "job-4" || d.Verdict.State != Drift || len(d.Runs) != 5 {
 		t.Errorf("%+v", d.Standing)
 	}
+	if d.Lines[0].Field != "price" || d.Lines[0].Since != "job-2" {
+		t.Errorf("%s drifts since %q; want the last good run, which the job names", d.Lines[0].Field, d.Lines[0].Since)
+	}
+	if want := []State{First, Good, Good, Drift, Drift}; !slices.Equal(d.States, want) {
+		t.Errorf("states %q, want %q", d.States, want)
+	}
+	old, err := m.ShowRun(t.Context(), gdX, "job-3")
+	if err != nil || old.Run.Ref != "job-3" || !errors.Is(old.Acceptable(), ErrNewer) || errors.Is(d.Acceptable(), ErrNewer) {
+		t.Errorf("job-3: %v, acceptable: %v; job-4: %v", err, old.Acceptable(), d.Acceptable())
+	}
 	price := d.Lines[0]
 	if price.Field != "price" || price.Now != 0 || price.Before != 1 || !slices.Equal(price.History, []float64{1, 1, 1, 0, 0}) || price.Findings[0].Since != "job-3" || Sparkline(price.History, 4) != "██▁▁" {
 		t.Errorf("%+v", price)

@@ -165,7 +165,11 @@ func TestTheReasonsOfBadRowsAreSeenOnASmallScreen(t *testing.T) {
 		s.Paste(strings.Repeat("x\n", 7))
 		s.Press("esc", "tab", "tab", "space") // all of its fields
 		s.Press("ctrl+s")
-		s.Expect("6 rows of what was pasted cannot be used", "✗ row 2: no address", "✗ row 7: no address", "… and 1 more", "launch the 1 good row")
+		s.Expect("6 rows of what was pasted cannot be used", "pgup, pgdn scroll", "launch the 1 good row")
+		s.Press("pgdown")
+		s.Expect("✗ row 2: no address")
+		s.Press("pgdown", "pgdown")
+		s.Expect("✗ row 7: no address", "… and 1 more", "Dataset    gd_products")
 	})
 }
 

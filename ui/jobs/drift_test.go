@@ -13,6 +13,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/drift"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
 )
 
@@ -27,6 +28,7 @@ type fakeMonitor struct {
 	listErr error
 	unknown bool  // why the dead collector gives nothing
 	err     error // of what is done
+	older   bool  // the run that is shown is not the newest
 }
 
 func (f *fakeMonitor) called(words ...string) {
@@ -41,7 +43,7 @@ func (f *fakeMonitor) standing() drift.Standing {
 		Seq: 2, Subject: of, Ref: "job-2", At: time.Now(), Form: drift.FormJSON, Returned: 40, Useful: 40,
 		Fields: []drift.Field{{Path: "name", Present: 40, Filled: 40}, {Path: "price", Present: 40}},
 	}}
-	s.Remaining = f.left
+	s.Remaining, s.Older, s.States = f.left, f.older, []drift.State{drift.First, drift.Good, drift.Drift}
 	if f.accept {
 		s.Verdict = drift.Verdict{State: drift.Good, Accepted: true}
 		if len(f.left) > 0 {
@@ -87,7 +89,7 @@ func (f *fakeMonitor) Show(ctx context.Context, kind drift.Kind, name, ref strin
 	defer f.mu.Unlock()
 	s := f.standing()
 	return drift.Detail{Standing: s, Runs: []drift.Run{s.Run, {Seq: 1, Subject: s.Run.Subject, Ref: "job-0"}}, Lines: []drift.Line{
-		{Field: "price", Requested: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings, Matches: ".card", Fails: ".price", Matched: true},
+		{Field: "price", Requested: true, Now: 0, Before: 1, History: []float64{1, 0}, Type: "number", Against: 1, Findings: s.Verdict.Findings, Since: "job-1", Matches: ".card", Fails: ".price", Matched: true},
 		{Field: "name", Requested: true, Now: 1, Before: 1, History: []float64{1, 1}, Type: "text", Against: 1},
 	}}, nil
 }
@@ -121,8 +123,10 @@ func flowDrift(t *testing.T, f *fakeMonitor, body func(s *uitest.Screen)) {
 func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
 	f := &fakeMonitor{}
 	flowDrift(t, f, func(s *uitest.Screen) {
-		s.Press("D", "j", "enter")
-		s.Expect("Drift · gd_shop", "! emptied since job-2")
+		s.Press("D", "j")
+		s.Expect("›! drift             gd_shop", "·✓!")
+		s.Press("enter")
+		s.Expect("Drift · gd_shop", "! emptied since job-1")
 		s.Press("down")
 		s.Expect("name is as in the good run before")
 		s.Press("2")
@@ -158,7 +162,7 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Press("u")
 		s.Expect("nothing was accepted")
 		s.Press("enter")
-		s.Expect("Drift · gd_shop", "█▁", "! emptied since job-2", "first bad run")
+		s.Expect("Drift · gd_shop", "█▁", "! emptied since job-1")
 		s.Expect("! .price matches nothing any more; .card still matches")
 		s.Press("a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back")
@@ -286,5 +290,23 @@ func TestADownloadThatDriftsSaysSo(t *testing.T) {
 		if !slices.Equal(m.calls, []string{"show dataset gd_products job-9"}) {
 			t.Errorf("%q", m.calls)
 		}
+	})
+}
+
+// A line of the history about drift leads to the fields of that run; an older run cannot be accepted.
+func TestDriftOfAnOlderRunIsShownAndNotAccepted(t *testing.T) {
+	m := &fakeMonitor{older: true}
+	job := readyJob()
+	job.State, job.Rows.Drift = model.JobDownloaded, model.JobDrift{Text: "1 field emptied since job-1", Fields: 1, Since: "job-1"}
+	flow(t, &fakeJobs{jobs: []model.Job{job}, drift: m}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Send(kit.OpenEntry(model.HistoryEntry{Kind: model.HistoryJob, Ref: "job-9", Class: model.ClassParsingDrift})())
+		s.Expect("Drift · gd_shop", "! emptied since job-1")
+		if !slices.Equal(m.calls, []string{"show dataset gd_products job-9"}) {
+			t.Errorf("%q", m.calls)
+		}
+		s.Press("a")
+		s.Expect("a newer run is there")
+		s.Send(kit.OpenEntry(model.HistoryEntry{Kind: model.HistoryJob, Ref: "job-9"})())
+		s.Expect("▌job-9 · gd_products")
 	})
 }

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -509,4 +510,25 @@ func TestTheTerminalIsToldOfJobsWhereThatIsWished(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPanesGrowWithTheFocus(t *testing.T) {
+	jobs := make([]model.Job, 30)
+	for i := range jobs {
+		jobs[i] = readyJob()
+		jobs[i].ID = fmt.Sprintf("job-%d", 40-i)
+	}
+	flow(t, &fakeJobs{jobs: jobs}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		at := func(words string) int { return strings.Count(strings.SplitN(s.Screen(), words, 2)[0], "\n") }
+		low := at("╭ job-40")
+		s.Press("tab")
+		high := at("╭▌job-40")
+		s.Send(tea.MouseClickMsg{X: 10, Y: 3, Button: tea.MouseLeft})
+		s.Expect("▌Jobs")
+		back := at("╭ job-")
+		s.Send(tea.MouseClickMsg{X: 10, Y: back + 1, Button: tea.MouseLeft})
+		if clicked := at("╭▌job-"); low < high+4 || back != low || clicked != high {
+			t.Errorf("the job is at line %d beside the list, at %d with the focus; by clicks at %d and %d", low, high, back, clicked)
+		}
+	})
 }

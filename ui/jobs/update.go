@@ -40,7 +40,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.list.watchNewest(), m.batches.Tick())
 	case kit.OpenJob:
 		m.closePages()
-		return m.open(msg.ID)
+		opening := m.open(msg.ID)
+		if job, ok := m.list.selected(); msg.Drift && ok && job.ID == msg.ID && job.Rows.Drift.Text != "" && !m.foreign(job) {
+			return tea.Batch(opening, m.drift.ShowJob(job))
+		}
+		return opening
 	case kit.NewJob:
 		m.closePages()
 		return m.launches.begin(msg.URLs)
@@ -257,8 +261,8 @@ func (m *Model) areas(w, h int) []kit.Area {
 	case m.preview.open || m.list.unreadable():
 		return []kit.Area{{Pane: paneList, W: w, H: h}}
 	case w < kit.StackBelow:
-		parts := widget.Split(h, 1, 1)
-		return []kit.Area{{Pane: paneList, W: w, H: parts[0]}, {Pane: paneDetail, Y: parts[0], W: w, H: parts[1]}}
+		return widget.Stacked(w, h, h/3, []int{m.panes.At, paneDetail},
+			widget.Need{Pane: paneList, Lines: max(len(m.list.jobs), 1) + 3}, widget.Need{Pane: paneDetail, Lines: h})
 	}
 	parts := widget.Split(w, 3, 2)
 	return []kit.Area{{Pane: paneList, W: parts[0], H: h}, {Pane: paneDetail, X: parts[0], W: parts[1], H: h}}

@@ -21,12 +21,8 @@ func (m *Model) areas(w, h int) []kit.Area {
 	if f := &m.list.page.Filter; f.Typing() || f.Text() != "" {
 		rows++
 	}
-	listH := max(5, min(rows, h-stripH-max(7, h/3)))
-	return []kit.Area{
-		{Pane: paneList, W: w, H: listH},
-		{Pane: paneStrip, Y: listH, W: w, H: stripH},
-		{Pane: paneSide, Y: listH + stripH, W: w, H: h - listH - stripH},
-	}
+	return widget.Stacked(w, h, max(7, h/3), []int{m.panes.At},
+		widget.Need{Pane: paneList, Lines: max(rows, 5)}, widget.Need{Pane: paneStrip, Lines: stripH}, widget.Need{Pane: paneSide, Lines: h})
 }
 
 // click focuses the pane under the pointer and selects a row of the list.

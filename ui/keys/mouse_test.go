@@ -1,9 +1,13 @@
 package keys_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"zonedeck/internal/noerr"
+	"zonedeck/model"
 )
 
 func TestAClickPicksTheKeyAndThePaneUnderIt(t *testing.T) {
@@ -23,4 +27,23 @@ func TestAClickPicksTheKeyAndThePaneUnderIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheDetailsGrowWithTheFocus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for i := range 12 {
+			noerr.Must(t, r.inventory.Add(t.Context(), model.Key{Name: fmt.Sprint("more-", i), Level: model.LevelUser}))
+		}
+		s := r.start(t, demoSession(), 80, 24)
+		at := func(words string) int { return strings.Count(strings.SplitN(s.Screen(), words, 2)[0], "\n") }
+		low := at("╭ Details")
+		s.Press("tab")
+		high := at("╭▌Details")
+		s.Press("tab")
+		s.Click("Rotation  ")
+		if clicked := at("╭▌Details"); high >= low || clicked != high {
+			t.Errorf("the details begin at line %d, at %d with the focus, at %d after a click", low, high, clicked)
+		}
+	})
 }

@@ -35,8 +35,11 @@ type (
 	NewBatch struct{ Request model.FetchRequest }
 	// OpenBatch asks Jobs to show a batch.
 	OpenBatch struct{ ID string }
-	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier.
-	OpenJob struct{ ID string }
+	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier, or the drift of its result.
+	OpenJob struct {
+		ID    string
+		Drift bool
+	}
 	// NewJob asks Jobs for its dialog, with these inputs filled in.
 	NewJob struct{ URLs []string }
 	// OpenKey asks Keys to show a key of the inventory.
@@ -55,7 +58,7 @@ func OpenEntry(a model.HistoryEntry) tea.Cmd {
 	case model.HistoryComparison:
 		return GotoTab(Sandbox, OpenComparison{ID: a.Ref, Profile: a.Profile})
 	case model.HistoryJob:
-		return GotoTab(Jobs, OpenJob{ID: a.Ref})
+		return GotoTab(Jobs, OpenJob{ID: a.Ref, Drift: a.Class == model.ClassParsingDrift})
 	case model.HistoryBatch:
 		return GotoTab(Jobs, OpenBatch{ID: a.Ref})
 	case model.HistoryKey:

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/clients"
@@ -409,4 +411,38 @@ func TestBeforeTheEmulatorAnswers(t *testing.T) {
 		s.Press("ctrl+t")
 		s.Expect("still starting")
 	})
+}
+
+// A pane grows when it has the focus, by a key or a click; the form keeps all its fields, also beside a test.
+func TestPanesGrowWithTheFocusAndTheFormKeepsItsFields(t *testing.T) {
+	flow(t, &fakeProber{result: okResult()}, 80, 24, func(s *uitest.Screen) {
+		fields := []string{"Zone  ", "Country", "Session", "More ", "Test page"}
+		s.Press("ctrl+t")
+		s.After(10 * time.Second)
+		s.Expect(append(fields, "✓ ok", "▌Credential")...)
+		low := lineWith(s, "╭ Test")
+		s.Press("tab")
+		s.Expect(append(fields, "▌Username", "password")...)
+		s.Press("tab")
+		s.Expect(append(fields, "▌Test")...)
+		if at := lineWith(s, "▌Test"); at > low {
+			t.Errorf("the test begins at line %d with the focus, at %d without", at, low)
+		}
+		s.Press("shift+tab")
+		tall := lineWith(s, "╭ Test")
+		s.Send(tea.MouseClickMsg{X: 10, Y: tall + 1, Button: tea.MouseLeft})
+		s.Expect("▌Test")
+		if at := lineWith(s, "▌Test"); at >= tall {
+			t.Errorf("a click leaves the test at line %d", at)
+		}
+	})
+}
+
+// lineWith is the line of the screen that holds words.
+func lineWith(s *uitest.Screen, words string) int {
+	before, _, found := strings.Cut(s.Screen(), words)
+	if !found {
+		return -1
+	}
+	return strings.Count(before, "\n")
 }

@@ -14,7 +14,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 		return m.stacked(w, h)
 	}
 	parts := widget.Split(w, 2, 3)
-	formH := min(m.form.Height(parts[0]-2)+3, h-8)
+	formH := min(m.form.Height(parts[0]-2, true)+3, h-8)
 	nameH := min(len(m.usernameLines(parts[1]-4))+2, h-6)
 	return []kit.Area{
 		{Pane: paneForm, W: parts[0], H: formH},
@@ -25,31 +25,24 @@ func (m *Model) areas(w, h int) []kit.Area {
 }
 
 // stacked puts the form above the username and the test, or the uses while they have
-// the focus. The form shrinks for the focused pane.
+// the focus. The form has all its fields, as far as there is room; then comes the pane with
+// the focus, or what a test showed.
 func (m *Model) stacked(w, h int) []kit.Area {
-	low := paneTest
+	form, name, low, test := m.form.Height(w-2, false)+2, len(m.usernameLines(w-4))+2, paneTest, len(m.testLines(w-4))+2
 	if m.panes.At == paneUse {
-		low = paneUse
+		low, test = paneUse, h
 	}
-	formNeed, nameNeed := m.form.Height(w-2)+2, len(m.usernameLines(w-4))+2
-	formH, nameH := min(formNeed, max(4, h/3)), min(nameNeed, max(4, h/3))
-	if m.panes.At == paneForm && !m.test.slot.Running() && !m.test.done {
-		nameH = max(3, min(nameNeed, h-formH-3)) // one line is enough for the test
-		formH = min(formNeed, h-nameH-3)
-	} else {
-		formH = min(formH, max(4, h/4))
-		switch m.panes.At {
-		case paneName:
-			nameH = max(3, min(nameNeed, h-formH-3))
-		case paneForm:
-			nameH = max(nameH, min(nameNeed, h-formH-8))
-		}
+	first := paneName
+	switch tested := m.test.done || m.test.slot.Running(); {
+	case m.panes.At != paneForm:
+		form, first = min(form, max(3, h/3)), m.panes.At
+	case tested:
+		first = paneTest
+	case form+name+3 > h: // the test has but a hint
+		name, test = h-form, 0
 	}
-	return []kit.Area{
-		{Pane: paneForm, W: w, H: formH},
-		{Pane: paneName, Y: formH, W: w, H: nameH},
-		{Pane: low, Y: formH + nameH, W: w, H: h - formH - nameH},
-	}
+	return widget.Stacked(w, h, 3, []int{paneForm, first, paneName, low},
+		widget.Need{Pane: paneForm, Lines: form}, widget.Need{Pane: paneName, Lines: name}, widget.Need{Pane: low, Lines: test})
 }
 
 // click focuses the pane under the pointer and acts on the field or line there.

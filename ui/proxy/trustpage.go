@@ -76,12 +76,9 @@ func verdictMark(t *kit.Theme, v model.TrustVerdict) (string, kit.Ink) {
 func (m *Model) trustAreas(w, h int) []kit.Area {
 	rows := min(len(m.trust.report.Clients)+3, h*2/5)
 	if w < kit.StackBelow {
-		top := max((h-rows)/2, 4)
-		return []kit.Area{
-			{Pane: trustChain, W: w, H: top},
-			{Pane: trustClients, Y: top, W: w, H: rows},
-			{Pane: trustDetail, Y: top + rows, W: w, H: h - top - rows},
-		}
+		return widget.Stacked(w, h, max(h/4, 4), []int{m.trust.panes.At, trustClients, trustChain},
+			widget.Need{Pane: trustChain, Lines: len(m.chainLines(w-4)) + 2}, widget.Need{Pane: trustClients, Lines: len(m.trust.report.Clients) + 3},
+			widget.Need{Pane: trustDetail, Lines: len(m.clientLines(w-4)) + 2})
 	}
 	parts := widget.Split(w, 1, 1)
 	return []kit.Area{

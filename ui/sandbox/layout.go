@@ -48,7 +48,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 	}
 	middle := h - bar - history
 	left := min(max(w*2/5, 38), 64)
-	form, wire := min(m.form.form.Height(left-2)+len(m.formNotes(left-2))+2, middle-1), 1
+	form, wire := min(m.form.form.Height(left-2, true)+len(m.formNotes(left-2))+2, middle-1), 1
 	zones := middle - form - wire
 	switch {
 	case m.panes.At == paneWire:
@@ -57,17 +57,14 @@ func (m *Model) areas(w, h int) []kit.Area {
 	case zones < 3 || len(m.session.Zones) == 0:
 		form, zones = middle-wire, 0
 	}
-	out := []kit.Area{
+	return []kit.Area{
 		{Pane: areaBar, W: w, H: bar},
 		{Pane: paneForm, Y: bar, W: left, H: form},
 		{Pane: paneWire, Y: bar + form, W: left, H: wire},
+		{Pane: areaZones, Y: bar + form + wire, W: left, H: zones},
+		{Pane: paneResult, X: left, Y: bar, W: w - left, H: middle},
+		{Pane: paneHistory, Y: bar + middle, W: w, H: history},
 	}
-	if zones > 0 {
-		out = append(out, kit.Area{Pane: areaZones, Y: bar + form + wire, W: left, H: zones})
-	}
-	return append(out,
-		kit.Area{Pane: paneResult, X: left, Y: bar, W: w - left, H: middle},
-		kit.Area{Pane: paneHistory, Y: bar + middle, W: w, H: history})
 }
 
 // formNotes are what the folded preview would say above the request.
@@ -79,24 +76,15 @@ func (m *Model) formNotes(w int) []string {
 }
 
 func (m *Model) stacked(w, h int) []kit.Area {
-	heights := map[int]int{paneForm: 1, paneWire: 1, paneResult: 1, paneHistory: 1}
+	form, result, first := 1, h, []int{m.panes.At}
 	switch m.panes.At {
 	case paneForm:
-		heights[paneForm] = min(m.form.form.Height(w-2)+len(m.formNotes(w-2))+2, h-3)
-		heights[paneResult] = h - heights[paneForm] - 2
+		form, first = m.form.form.Height(w-2, true)+len(m.formNotes(w-2))+2, []int{paneForm, paneResult}
 	case paneHistory:
-		heights[paneResult] = max((h-2)/3, 1)
-		heights[paneHistory] = h - 2 - heights[paneResult]
-	default:
-		heights[m.panes.At] = h - 3
+		result, first = max((h-2)/3, 1), []int{paneResult, paneHistory}
 	}
-	var out []kit.Area
-	y := 0
-	for _, p := range []int{paneForm, paneWire, paneResult, paneHistory} {
-		out = append(out, kit.Area{Pane: p, Y: y, W: w, H: heights[p]})
-		y += heights[p]
-	}
-	return out
+	return widget.Stacked(w, h, 1, first, widget.Need{Pane: paneForm, Lines: form}, widget.Need{Pane: paneWire, Lines: h},
+		widget.Need{Pane: paneResult, Lines: result}, widget.Need{Pane: paneHistory, Lines: h})
 }
 
 // Render draws the tab; see kit.View.

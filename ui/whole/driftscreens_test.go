@@ -107,7 +107,7 @@ func driftScreens() []screen {
 		{name: "jobs/drift-unreadable", before: func(h *home) {
 			noerr.Must(h.t, os.MkdirAll(filepath.Join(h.dir, "state/zonedeck/drift.db"), 0o700))
 		}, steps: script(board, shows("cannot be read"))},
-		{name: "jobs/drift-fields", before: drifted, steps: script(fields, shows("first bad run"))},
+		{name: "jobs/drift-fields", before: drifted, steps: script(fields, shows("first seen at job-31"))},
 		{name: "jobs/drift-selector", before: drifted, steps: func(p *uitest.Whole) {
 			board(p)
 			p.WaitFor("gd_products")

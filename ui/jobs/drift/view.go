@@ -37,10 +37,11 @@ func (p *Page) fillBoard() {
 		{Title: "STATE", Width: 19},
 		{Title: "COLLECTOR", Width: 16, Flex: true},
 		{Title: "KIND", Width: 7, Priority: 3},
+		{Title: "RUNS", Width: boardRuns, Priority: 1},
 		{Title: "USEFUL", Width: 9, Right: true, Priority: 1},
 		{Title: "LAST RUN", Width: 8, Priority: 4},
 		{Title: "AGE", Width: 4, Right: true, Priority: 2},
-		{Title: "SAYS", Width: 20, Flex: true},
+		{Title: "SAYS", Width: 16, Flex: true},
 	}
 	b.table.Empty = "no collector has a run yet: download a result, or fetch with required fields"
 	list := b.standings
@@ -62,15 +63,28 @@ func (p *Page) fillBoard() {
 			{Text: words, Ink: ink},
 			widget.C(s.Run.Name),
 			{Text: string(s.Run.Kind), Ink: p.deps.Theme.Muted},
-			widget.C(useful), widget.C(s.Run.Ref),
+			p.runMarks(s), widget.C(useful), widget.C(s.Run.Ref),
 			{Text: text.Ago(s.Run.At, p.deps.Now()), Ink: p.deps.Theme.Muted},
 			widget.C(cmp.Or(says, "-")),
 		}
 	})
 }
 
-// bars is how many runs a field's bars show.
-const bars = 24
+// runMarks are the marks of a collector's last runs, the newest last.
+func (p *Page) runMarks(s jobs.DriftStanding) (out widget.Cell) {
+	s.Silent = 0
+	for _, s.Verdict.State = range s.States[max(len(s.States)-boardRuns, 0):] {
+		words, ink := p.mark(s)
+		out.Text, out.Inks = out.Text+string([]rune(words)[:1]), append(out.Inks, ink)
+	}
+	return out
+}
+
+// bars is how many runs a field's bars show, boardRuns how many of a collector the board marks.
+const (
+	bars      = 24
+	boardRuns = 8
+)
 
 func (p *Page) fillDetail() {
 	d := &p.detail
@@ -99,7 +113,10 @@ func (p *Page) fillDetail() {
 			says.Text = string(f.Word)
 			if f.Word.Alarm() {
 				says.Short, says.Ink = "! "+says.Text, t.Warn
-				says.Text = says.Short + " since " + f.Since
+				says.Text = says.Short
+				if l.Since != "" {
+					says.Text += " since " + l.Since
+				}
 			}
 		}
 		return []widget.Cell{
@@ -238,9 +255,6 @@ func (p *Page) renderDetail(w, h int) string {
 	if l, ok := p.line(); ok {
 		for _, f := range l.Findings {
 			foot = append(foot, p.finding(f, iw-2)...)
-			if f.Since != "" {
-				foot = append(foot, widget.Hung("  first bad run  ", t.Muted, p.run(f.Since), iw-2)...)
-			}
 		}
 		if failure := l.Failure(); failure != "" {
 			foot = append(foot, widget.Wrapped(t.Warn, "! "+failure, iw-2)...)
@@ -262,14 +276,4 @@ func (p *Page) renderDetail(w, h int) string {
 	}
 	table := d.table.Render(t, true, iw, max(ih-len(head)-len(foot), 1))
 	return widget.ScrollPane(t, "Drift · "+text.Clean(d.Run.Name), &d.table, true, w, h, widget.Stack(table, strings.Join(widget.Indent(append(foot, head...)), "\n")))
-}
-
-// run names a run by its job or fetch, with its time if it is still stored.
-func (p *Page) run(ref string) string {
-	for _, r := range p.detail.Runs {
-		if r.Ref == ref {
-			return ref + ", " + text.ClockAndAge(r.At, p.deps.Now())
-		}
-	}
-	return ref
 }

@@ -31,13 +31,9 @@ func (c Cell) inked(drawn string) string {
 	if len(c.Inks) == 0 {
 		return c.Ink.Render(drawn)
 	}
-	out := ""
+	out, inks := "", append(c.Inks, make([]kit.Ink, len(drawn))...)
 	for i, r := range []rune(drawn) {
-		if i < len(c.Inks) {
-			out += c.Inks[i].Render(string(r))
-		} else {
-			out += string(r)
-		}
+		out += inks[i].Render(string(r))
 	}
 	return out
 }

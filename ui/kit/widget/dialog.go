@@ -61,6 +61,7 @@ type FormOwner interface {
 // NewFormDialog makes a dialog; editing its first text field begins at once.
 func NewFormDialog(t *kit.Theme, title string, form *Form) *FormDialog {
 	form.Dialog = true
+	form.fields, form.at = slices.Insert(form.fields, 0, &field{Field: Field{Name: "the intro", Kind: FieldNote, Hidden: true}}), form.at+1
 	d := &FormDialog{Form: form, title: title, theme: t, Submit: "ok"}
 	form.end = d.ended
 	return d
@@ -99,8 +100,14 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 		width = 72
 	}
 	width = min(width, w-2)
-	d.Form.intro = d.Intro
-	return width, min(d.Form.Height(width)+len(d.footLines(width))+len(d.problem(width, h))+2, h-2)
+	d.setIntro(true)
+	return width, min(d.Form.Height(width, true)+len(d.footLines(width))+len(d.problem(width, h))+2, h-2)
+}
+
+// setIntro puts the intro above the first field, or takes it away.
+func (d *FormDialog) setIntro(on bool) {
+	note := d.Form.fields[0]
+	note.Value, note.Hidden = d.Intro+"\n", !on || d.Intro == ""
 }
 
 // footLines and problem are the lines below the form.
@@ -270,10 +277,11 @@ func (d *FormDialog) submit() tea.Cmd {
 
 // Render draws the form with its intro, what is below it, and the keys.
 func (d *FormDialog) Render(w, h int) string {
-	d.Form.intro = d.Intro
 	problem := d.problem(w, max(h-3, 1))
 	below, room := d.footLines(w), h-2-len(problem)
-	fields := d.Form.Height(w) - len(d.Form.introLines(w)) // the intro scrolls away
+	d.setIntro(false) // it scrolls away
+	fields := d.Form.Height(w, true)
+	d.setIntro(true)
 	fit := max(room-fields, 2)
 	if fields > room { // they scroll, too
 		fit = footLeast

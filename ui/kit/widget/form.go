@@ -108,9 +108,7 @@ type Form struct {
 	// leaving says that enter has taken a value of a FormDialog, which goes on after it has
 	// updated the other fields.
 	leaving bool
-	// intro stands above the first field, and scrolls with the fields.
-	intro string
-	brief bool // while lines are made without the hint
+	brief   bool // while lines are made without the hint
 }
 
 type field struct {

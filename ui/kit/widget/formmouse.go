@@ -15,7 +15,7 @@ type drawnForm struct {
 
 // line is the field of line y on the screen, and which line of that field it is.
 func (d drawnForm) line(y int) (field, line int, ok bool) {
-	if y < 0 || y >= d.h || d.top+y >= len(d.fieldOf) || d.fieldOf[d.top+y] == noField {
+	if y < 0 || y >= d.h || d.top+y >= len(d.fieldOf) {
 		return 0, 0, false
 	}
 	at := d.top + y

@@ -1,7 +1,6 @@
 package widget
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,13 +14,11 @@ import (
 // the focus is visible.
 func (f *Form) Render(focused bool, w, h int) string {
 	lines, of, from, to := f.lines(focused, w)
-	if f.brief = len(lines) > h; f.brief { // hints only where there is room
-		if l, o, a, b := f.lines(focused, w); len(l) <= h {
-			lines, of, from, to = l, o, a, b
-		}
-		f.brief = false
+	if f.brief = len(lines) > h && f.Height(w, false) <= h; f.brief { // hints only where there is room
+		lines, of, from, to = f.lines(focused, w)
 	}
-	if from == len(f.introLines(w)) {
+	f.brief = false
+	if from == 0 || of[from-1] == 0 { // the first field, with the intro of a dialog
 		f.top = 0
 	}
 	if to > f.top+h {
@@ -40,9 +37,11 @@ func (f *Form) Hidden() (above, below int) {
 	return f.drawn.top, len(f.drawn.fieldOf) - f.drawn.top - f.drawn.h
 }
 
-// Height is how many lines the form needs at width w.
-func (f *Form) Height(w int) int {
+// Height is how many lines the form needs at width w, with the hint of the field that has the focus, or without.
+func (f *Form) Height(w int, hint bool) int {
+	f.brief = !hint
 	lines, _, _, _ := f.lines(true, w)
+	f.brief = false
 	return len(lines)
 }
 
@@ -50,8 +49,6 @@ func (f *Form) Height(w int) int {
 // current field.
 func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to int) {
 	labels := f.labels(w)
-	lines = f.introLines(w)
-	of = slices.Repeat([]int{noField}, len(lines))
 	for i, fd := range f.fields {
 		if fd.Hidden || f.barred(fd) {
 			continue
@@ -71,37 +68,22 @@ func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to in
 	return lines, of, from, to
 }
 
-// noField is whose the lines of the intro are.
-const noField = -1
-
-// introLines stand above the first field.
-func (f *Form) introLines(w int) []string {
-	if f.intro == "" {
-		return nil
-	}
-	return append(Indent(Wrapped(f.theme.Muted, f.intro, w-2)), "")
-}
-
 // outside names the fields with a verdict that scrolled out of what was drawn last.
 func (f *Form) outside(w int) string {
-	out, side, named := "", "", map[int]bool{noField: true}
+	out, side, named := "", "", map[int]bool{}
 	for at, i := range f.drawn.fieldOf {
-		if at >= f.drawn.top && at < f.drawn.top+f.drawn.h || named[i] {
+		fd, mark := f.fields[i], "↓ "
+		glyph, ink := fd.Note.look(f.theme)
+		if fd.err != "" {
+			glyph, ink = "✗", f.theme.Bad
+		}
+		if at >= f.drawn.top && at < f.drawn.top+f.drawn.h || named[i] || fd.err == "" && fd.Note.Text == "" {
 			continue
 		}
-		named[i] = true
-		fd, mark := f.fields[i], "↓ "
 		if at < f.drawn.top {
 			mark = "↑ "
 		}
-		glyph, ink := fd.Note.look(f.theme)
-		switch {
-		case fd.err != "":
-			glyph, ink = "✗", f.theme.Bad
-		case fd.Note.Text == "":
-			continue
-		}
-		if mark != side {
+		if named[i] = true; mark != side {
 			out, side = out+f.theme.Muted.Render(mark), mark
 		}
 		out += ink.Render(glyph+" "+text.Clean(fd.Label)) + "  "

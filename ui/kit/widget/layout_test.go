@@ -103,3 +103,25 @@ func TestAFrameSaysWhatIsHidden(t *testing.T) {
 		}
 	}
 }
+
+func TestStackedPanesGrowInTheirOrder(t *testing.T) {
+	needs := []Need{{Pane: 7, Lines: 10}, {Pane: 8, Lines: 2}, {Pane: 9, Lines: 30}}
+	for _, c := range []struct {
+		h     int
+		first []int
+		want  []int
+	}{
+		{30, []int{7, 9}, []int{10, 2, 18}},
+		{30, []int{9}, []int{4, 2, 24}},
+		{60, []int{7}, []int{10, 2, 48}},
+		{12, []int{7}, []int{6, 2, 4}},
+	} {
+		y := 0
+		for i, a := range Stacked(80, c.h, 4, c.first, needs...) {
+			if a.Pane != needs[i].Pane || a.Y != y || a.H != c.want[i] || a.W != 80 {
+				t.Errorf("of %d lines, first %v: pane %d has %+v, want %d lines from %d", c.h, c.first, i, a, c.want[i], y)
+			}
+			y += a.H
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
@@ -65,3 +67,26 @@ func (p *Panes) Draw(w, h int, areas func(w, h int) []kit.Area, draw func(a kit.
 
 // Under is the pane under the pointer, as drawn last; false if there is none.
 func (p *Panes) Under(m tea.Mouse) (kit.Hit, bool) { return p.drawn.At(m.X, m.Y) }
+
+// Need is how many lines a pane needs to show all that it has.
+type Need struct{ Pane, Lines int }
+
+// Stacked puts panes on top of each other at w by h. Each has at least so many lines, unless it needs fewer; those of
+// first, in their order, get what they need, and the last one of all takes what is over.
+func Stacked(w, h, least int, first []int, needs ...Need) []kit.Area {
+	out := make([]kit.Area, len(needs))
+	for i, n := range needs {
+		out[i] = kit.Area{Pane: n.Pane, W: w, H: min(n.Lines, least)}
+		h -= out[i].H
+	}
+	for _, pane := range first {
+		i := slices.IndexFunc(needs, func(n Need) bool { return n.Pane == pane })
+		more := max(min(needs[i].Lines-out[i].H, h), 0)
+		out[i].H, h = out[i].H+more, h-more
+	}
+	out[len(out)-1].H += h
+	for i := range out[1:] {
+		out[i+1].Y = out[i].Y + out[i].H
+	}
+	return out
+}
