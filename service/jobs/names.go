@@ -109,8 +109,9 @@ type (
 	ResultRowList = results.RowList
 	// ResultCell is what a table shows of a value: the first bytes of its text.
 	ResultCell = results.Cell
-	// ResultDetail is a whole row.
-	ResultDetail = results.Detail
+	// ResultDetail is a whole row, ResultFieldChange a field of it that another result has otherwise.
+	ResultDetail      = results.Detail
+	ResultFieldChange = results.FieldChange
 	// ResultQuery says which rows, in which order.
 	ResultQuery = results.Query
 	// ResultView says which rows of a file are looked at: all, if there is no list.

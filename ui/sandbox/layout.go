@@ -182,10 +182,14 @@ func (m *Model) paneTitle(pane int) string {
 		}
 		return ofProfile("Request", m.form.profile)
 	case paneWire:
-		if m.panes.At != paneWire {
-			return "Will be sent · " + m.deps.Theme.Key("sandbox.wire")
+		title := "Will be sent"
+		if r := m.form.request; m.billed() && (r.Zone.Name != "" || r.Via == model.ViaAgent) {
+			title += " · " + price(r.Zone)
 		}
-		return "Will be sent"
+		if m.panes.At != paneWire {
+			title += " · " + m.deps.Theme.Key("sandbox.wire")
+		}
+		return title
 	case paneHistory:
 		return m.history.title()
 	}

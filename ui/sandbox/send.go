@@ -60,6 +60,14 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 // billed reports whether what is sent now costs something: the emulator charges nothing.
 func (m *Model) billed() bool { return m.session.Ready && !m.session.Local }
 
+// price is what a zone costs, or how its profile learns it. By agent access there is none to set.
+func price(z model.Zone) string {
+	if z.Name != "" && !z.Rate.Priced() {
+		return "unpriced: ctrl+p rates"
+	}
+	return z.Rate.String()
+}
+
 // askToSend asks before a letter sends a request: one that was meant for a field costs nothing.
 func (m *Model) askToSend(r model.FetchRequest, yes tea.Msg) tea.Cmd {
 	by := r.Via.String()
@@ -68,7 +76,7 @@ func (m *Model) askToSend(r model.FetchRequest, yes tea.Msg) tea.Cmd {
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Send a request?", Yes: "send it", View: kit.Sandbox, Intent: yes,
-		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other. ctrl+j sends the form without this question.", m.session.ProfileName, by),
+		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other: %s. ctrl+j sends the form without this question.", m.session.ProfileName, by, price(r.Zone)),
 	})
 }
 

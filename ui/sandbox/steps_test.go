@@ -341,7 +341,7 @@ func TestALetterAsksBeforeItSendsABilledRequest(t *testing.T) {
 				t.Fatalf("ctrl+j sent %d requests", n)
 			}
 			b.Press(key)
-			b.Expect("Send a request?", "One request to profile acme by zone unlocker_demo, "+want.Via.String(), "billed")
+			b.Expect("Send a request?", "One request to profile acme by zone unlocker_demo, "+want.Via.String(), "billed", "unpriced:")
 			b.After(time.Second) // a question ignores keys that were meant for something else
 			b.Press("n")
 			b.After(time.Minute)
@@ -429,4 +429,27 @@ func TestALongerTimeoutIsSetInTheProfileAfterAQuestion(t *testing.T) {
 			t.Errorf("the timeout of another profile's product was set in this one: %s", kept)
 		}
 	}, func(d *sandbox.Deps) { d.Timeouts = kept })
+}
+
+// What a request costs stands where it is shown before it is sent; the emulator charges nothing.
+func TestThePriceStandsAtWhatWillBeSent(t *testing.T) {
+	for _, size := range [][2]int{{60, 16}, {80, 24}, {120, 40}, {200, 60}} {
+		priced := demoProfile()
+		onScreen(t, size[0], size[1], func(_ *testing.T, b *bench) {
+			b.Expect("Will be sent · alt+w")
+			b.ExpectNot("unpriced:")
+			s := demoSession()
+			s.Local, s.ProfileName = false, "acme"
+			b.Send(kit.SessionChanged{Session: s})
+			b.Expect("Will be sent · unpriced: ctrl+p rates · alt+w")
+			priced.Zones = demoZones()
+			for i := range priced.Zones {
+				priced.Zones[i].Rate.Per1000 = 1.5
+			}
+			b.Send(kit.SessionChanged{Session: s})
+			b.Expect("Will be sent · $1.5 per 1000 · alt+w")
+			b.Press("alt+w")
+			b.Expect("Will be sent · $1.5 per 1000")
+		}, func(d *sandbox.Deps) { d.Profile = inUse(func() model.Profile { return priced }) })
+	}
 }

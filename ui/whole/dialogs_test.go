@@ -298,7 +298,8 @@ secret = "env:BETA_KEY"
 `)
 	}, steps: func(p *uitest.Whole) {
 		p.WaitFor("beta", "beta-key")
-		p.PressFor("esc 5", "last 1")
+		p.PressFor("esc 5", "p shows what other profiles did")
+		p.PressFor("p", "last 1", "acme")
 		p.PressFor("enter", "Response of profile acme", "It works")
 		p.WaitGone("The form holds this request now") // the toast
 		p.PressFor("ctrl+j", "was sent with profile acme", "With profile beta it uses key beta-key")

@@ -108,7 +108,7 @@ func TestAnOpenConsoleSeesWhatAnAgentDoes(t *testing.T) {
 	p.WaitFor("batch-user")
 	p.PressFor("5", "Nothing has happened yet")
 	h.agent([]string{"--domains", "lab.test"}, func() {
-		p.WaitFor("[agent] http://lab.test…", "fetch: ok", "other.test", "refused by the operator's rules") // no key was pressed
+		p.WaitFor("[agent] http://lab.test/ok", "fetch: ok", "other.test", "refused by the operator's rules") // no key was pressed
 	}, `{"url":"http://lab.test/ok","zone":"unlocker_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
 }
 

@@ -41,8 +41,8 @@ func (p *Page) areas(w, h int) []kit.Area {
 	return []kit.Area{{Pane: paneTable, W: parts[0], H: h}, {Pane: paneTree, X: parts[0], W: parts[1], H: h}}
 }
 
-// wantsDetail reports whether the tree is on the screen.
-func (p *Page) wantsDetail() bool { return p.wide || p.onTree() }
+// wantsDetail reports whether the row is read as a whole: for the tree on the screen, or for what changed in it.
+func (p *Page) wantsDetail() bool { return p.wide || p.onTree() || p.set.compared != nil }
 
 // rowsWords says how many rows are shown: "17 of 300 rows", "4 rows that differ".
 func (p *Page) rowsWords() string {
@@ -112,6 +112,13 @@ func (p *Page) feet(w int) []string {
 			words += fmt.Sprintf(" (of the first %s rows)", text.Count(int(p.about.Rows)))
 		}
 		out = append(out, t.Muted.Render(text.Cut(words, w)))
+	}
+	if !p.wide && p.detail.row == p.grid.cursor && len(p.detail.content.Fields) > 0 {
+		var changed []string
+		for _, f := range p.detail.content.Fields {
+			changed = append(changed, fieldChange(f))
+		}
+		out = append(out, widget.Indent(widget.WrappedTo(t.Warn, strings.Join(changed, " · "), w-2, 2))...)
 	}
 	for _, name := range p.set.query.Filter.Fields() {
 		if p.about.Lacks(name) {
@@ -400,13 +407,18 @@ func (p *Page) renderTree(w, h int) string {
 		}
 	}
 	for _, f := range d.content.Fields {
-		head = append(head, widget.Hung(t.Warn.Render(text.Cut(text.Clean(jobs.ShownName(f.Name)), iw/2))+"  ", kit.Ink{}, oldValue(f.Old)+" → "+oldValue(f.New), iw)...)
+		head = append(head, widget.Wrapped(t.Warn, fieldChange(f), iw)...)
 	}
 	head = head[:min(len(head), max(ih-3, 0))]
 	if d.content.Damaged != "" || d.err != nil {
 		return widget.Pane(t, title, focused, w, h, strings.Join(head, "\n"))
 	}
 	return widget.Pane(t, title, focused, w, h, widget.Stack(append(head, p.tree.Render(focused, iw, ih-len(head)))...))
+}
+
+// fieldChange is a field of a changed row with its old value and its new one.
+func fieldChange(f jobs.ResultFieldChange) string {
+	return jobs.ShownName(f.Name) + ": " + oldValue(f.Old) + " → " + oldValue(f.New)
 }
 
 // oldValue is a field's value in a difference.
