@@ -345,6 +345,10 @@ func TestReadingsExplainTheirOrder(t *testing.T) {
 			{`"odd" is not a parameter that the console knows`, `2 readings: "-" can belong to the zone's name; zone "a" is one of the profile's zones`},
 			{`unlikely: zone "a-odd-1" is not one of the profile's zones`},
 		}},
+		"a mistyped parameter": {"a-sesion-1", []ZoneName{"a"}, [][]string{
+			{`"sesion" is not a parameter that the console knows: did you mean "session"?`, `2 readings: "-" can belong to the zone's name; zone "a" is one of the profile's zones`},
+			{`unlikely: zone "a-sesion-1" is not one of the profile's zones`},
+		}},
 	} {
 		readings, err := ReadUsername(head+c.in, c.known)
 		if err != nil {

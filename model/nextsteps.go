@@ -214,10 +214,14 @@ func outsideSteps(cause Cause, f *facts) []Step {
 	case CauseNetwork:
 		return connectSteps(f)
 	case CauseRequestRefused:
-		return []Step{
+		out := []Step{
 			{Action: ActionFixRequest, Text: "correct what the service names in its answer"},
 			{Action: ActionCheckZone, Text: "check that the zone's name is written as the service has it"},
 		}
+		if f.namesZone() {
+			slices.Reverse(out)
+		}
+		return out
 	case CauseTargetError:
 		why := "check the URL: the target itself answers with an error"
 		if f.ServiceCause == CauseTargetError { // which need not have answered at all
@@ -245,6 +249,12 @@ func outsideSteps(cause Cause, f *facts) []Step {
 	default:
 		return []Step{{Action: ActionOtherWay, Text: "compare API and Native for this URL"}}
 	}
+}
+
+// namesZone reports whether a short answer says that the zone is what is wrong.
+func (f *facts) namesZone() bool {
+	said := strings.ToLower(f.ServiceText + " " + string(f.BodyHead[:min(len(f.BodyHead), 400)]))
+	return strings.Contains(said, "zone") && !strings.Contains(said, "url")
 }
 
 // unhurried is how long to wait for a page that the service is at work on, where it does not say: public documentation has

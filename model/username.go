@@ -132,13 +132,25 @@ func readParams(tokens []string) ([]Param, bool) {
 	return params, true
 }
 
+// suggestion asks whether a mistyped parameter was meant to be another one, or is "".
+func suggestion(name string) string {
+	var known []string
+	for _, s := range UsernameParams() {
+		known = append(known, s.Name)
+	}
+	if near := Nearest(name, known); changes(name, near) <= len(near)/3 {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	return ""
+}
+
 // readingNotes says why a reading stands where it stands.
 func readingNotes(all []Reading, i, likely int, known []ZoneName) []string {
 	c := all[i].Credential
 	notes := c.valueNotes()
 	for _, p := range c.Params {
 		if _, ok := paramSpec(p.Name); !ok {
-			notes = append(notes, fmt.Sprintf("%q is not a parameter that the console knows", p.Name))
+			notes = append(notes, fmt.Sprintf("%q is not a parameter that the console knows%s", p.Name, suggestion(p.Name)))
 		}
 	}
 	if len(all) == 1 {

@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"testing"
 	"time"
+
+	"zonedeck/model"
 )
 
 // Where a text has the cursor, letters are text; from no row of the form does one send.
@@ -67,6 +69,21 @@ func TestTheFooterSaysTheRuleWhereverATextHasTheCursor(t *testing.T) {
 			b.Press("esc")
 			b.Expect("enter edit")
 			b.ExpectNot("typing goes into")
+		})
+	}
+}
+
+// What the service says is wrong is where the step leads.
+func TestAZoneThatTheServiceDoesNotKnowLeadsToTheZone(t *testing.T) {
+	for said, field := range map[string]string{`zone "nope" not found`: "›Zone", "url: only http and https": "›URL"} {
+		onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+			b.answers(func(r model.FetchRequest) model.FetchResult {
+				res := okResult(r)
+				res.Diagnosis = model.Diagnose(model.Outcome{Via: model.ViaAPI, ServiceStatus: 400, ServiceText: said})
+				return res
+			})
+			b.Press("down", "down", "ctrl+j", "f")
+			b.Expect(field)
 		})
 	}
 }
