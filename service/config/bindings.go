@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -37,11 +38,19 @@ func (b Bindings) Key(name string) string {
 	if own := b[name]; len(own) > 0 {
 		return own[0]
 	}
-	_, rest, _ := strings.Cut("\n"+actionsTable, "\n"+name+"\t")
-	key, _, _ := strings.Cut(rest, "\t")
-	key, _, _ = strings.Cut(key, " ")
-	return key
+	return usualKeys()[name]
 }
+
+// usualKeys are the first keys of the actions.
+var usualKeys = sync.OnceValue(func() map[string]string {
+	keys := map[string]string{}
+	for line := range strings.Lines(actionsTable) {
+		name, rest, _ := strings.Cut(line, "\t")
+		rest, _, _ = strings.Cut(rest, "\t")
+		keys[name], _, _ = strings.Cut(rest, " ")
+	}
+	return keys
+})
 
 // reserved are the keys that mean the same everywhere: they leave, move and edit text.
 var reserved = strings.Fields("ctrl+c ctrl+z esc enter tab shift+tab up down left right home end pgup pgdown backspace delete insert ctrl+a ctrl+e ctrl+h ctrl+k")

@@ -123,8 +123,8 @@ func (t *Theme) Set(dark, noColor bool) {
 		profiles[name] = newInk(fg(c).Bold(true).Reverse(true))
 	}
 	*t = Theme{
-		profiles: profiles,
-		Version:  t.Version + 1, Dark: dark, NoColor: noColor,
+		profiles: profiles, Rebound: t.Rebound,
+		Version: t.Version + 1, Dark: dark, NoColor: noColor,
 		Text: newInk(fg(p.text)), Muted: newInk(fg(p.muted)), Strong: newInk(fg(p.text).Bold(true)), Accent: newInk(fg(p.accent)),
 		Good: newInk(fg(p.good)), Warn: newInk(fg(p.warn)), Bad: newInk(fg(p.bad).Bold(true)), Note: newInk(fg(p.note)),
 		Border: newInk(fg(p.line)), BorderFocus: newInk(fg(p.accent)), Title: newInk(fg(p.accent).Bold(true)),

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"charm.land/lipgloss/v2"
+
+	"zonedeck/service/config"
 )
 
 // luminance is the relative luminance of WCAG 2.
@@ -64,5 +66,15 @@ func TestThemeWithoutColourUsesNone(t *testing.T) {
 	th.Set(false, false)
 	if th.Version == before || th.Dark {
 		t.Error("setting a theme does not count")
+	}
+}
+
+// The terminal says what its background is after the start.
+func TestAnotherBackgroundLeavesTheOperatorsKeys(t *testing.T) {
+	theme := NewTheme(true, false)
+	theme.Rebound = config.Bindings{"jobs.download": {"v"}}
+	theme.Set(false, false)
+	if got := theme.Key("jobs.download"); got != "v" {
+		t.Errorf("the download is at %q", got)
 	}
 }
