@@ -239,7 +239,7 @@ func TestPasswordsOfZonesAndWholeLoginsAreFound(t *testing.T) {
 	write(t, repo, "fetch.py", "PROXY = 'http://brd-customer-hl_1234abcd-zone-isp-country-de:"+otherValue+"@proxy.example.com:33335'\n")
 	write(t, repo, ".env", "# the zone\nISP="+oldValue+"\nA=http://brd-customer-hl_1234abcd-zone-isp:$ISP@proxy:33335\n")
 	write(t, repo, "run.sh", "curl -x proxy:33335 -U 'brd-customer-hl_1-zone-other_one:"+oldValue+"' https://example.com\n"+
-		"curl -U \"brd-customer-hl_1-zone-isp:${PASSWORD}\" https://example.com; curl -U brd-customer-hl_1-zone-isp:<password> https://example.com\n"+
+		"curl -U \"brd-customer-hl_1-zone-isp:${PASSWORD}\" https://example.com; curl -U brd-customer-hl_1-zone-isp:<password> https://example.com; curl -U brd-customer-hl_1-zone-isp:•••••••• https://example.com\n"+
 		"# a username alone: brd-customer-hl_1-zone-isp, and one of no zone: brd-customer-hl_1-zone-:"+oldValue+"\n")
 	git(t, repo, "init", "-q")
 	git(t, repo, "add", "fetch.py")

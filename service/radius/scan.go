@@ -390,7 +390,7 @@ func cutAt(set string) func(rune) bool {
 
 // login is the end of a username of the service with its password, as addresses and curl take them (service.md 5.2).
 // What a program fills in begins with another sign.
-var login = regexp.MustCompile(`(-customer-\w+-zone-[\w-]+):[^\s:@/"'$%<{*` + "`]")
+var login = regexp.MustCompile(`(-customer-\w+-zone-[\w-]+):[^\s:@/"'$%<{*•` + "`]")
 
 // addPassword adds a place of a zone's password, once.
 func (s *scanner) addPassword(p Password) {
