@@ -112,7 +112,7 @@ func (adoptWinner) do(p *Page) tea.Cmd {
 func (adoptCell) do(p *Page) tea.Cmd {
 	i, _ := p.cell()
 	fill := p.fillOf(i)
-	fill.Notice = fmt.Sprintf("The form has %s now. ctrl+j sends, w shows the comparison again.", p.grid.Cells[i].Place())
+	fill.Notice = fmt.Sprintf("The form has %s now. ctrl+j sends, ctrl+w shows the comparison again.", p.grid.Cells[i].Place())
 	return kit.SendTo(p.deps.View, fill)
 }
 
