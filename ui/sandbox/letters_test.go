@@ -19,7 +19,9 @@ func TestLettersOfAFormAreTextAndSendNothing(t *testing.T) {
 		b.Type("http://lab.test/q?a=:@/2 x")
 		b.Expect("URL  http://lab.test/q?a=:@/2 x", "[1 Sandbox]")
 		b.ExpectNot("Commands", "Use profile")
-		b.Press("esc", "up") // Zone, which is no text
+		b.Press("ctrl+u")
+		b.Type("http://lab.test/ok") // which could be sent
+		b.Press("esc", "up")         // Zone, which is no text
 		b.Type("ttpHw")
 		b.After(10 * time.Second)
 		b.wantSent(t, 1, "letters on the zone")
