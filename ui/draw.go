@@ -84,7 +84,7 @@ func (a *App) drawOverlay(body string, l layer, h int) string {
 	box := widget.ScrollPane(a.theme, title, scroller, true, ow+2, oh+2, inner)
 	x, y := (a.w-ow-2)/2, max((h-oh-2)/3, 0)
 	a.frame.overlay = kit.Area{X: x + 1, Y: y + 2, W: ow, H: oh} // below the title line and the frame
-	if a.w < kit.StackBelow {                                    // what would be left beside it is too little to be read
+	if a.w < kit.StackBelow || x < 12 {                          // what would be left beside it is too little to be read
 		box, x = widget.Block(widget.Row(widget.Block("", x, oh+2), box), a.w, oh+2), 0
 	}
 	return widget.Over(body, box, x, y)

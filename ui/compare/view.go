@@ -70,10 +70,8 @@ func (p *Page) Bindings() []kit.Binding {
 // Render draws the comparison: the table with its verdict, and below it the cell under the cursor.
 func (p *Page) Render(w, h int) string {
 	return p.panes.Draw(w, h, func(w, h int) []kit.Area {
-		lines := p.lines(w - 3)
-		top := min(max(len(p.grid.Cells), 1)+1, max(h-len(lines)-10, 3)) + len(lines) + 3
-		top = min(top, max(h-3, 0))
-		return []kit.Area{{Pane: paneTable, W: w, H: top}, {Pane: paneDetails, Y: top, W: w, H: h - top}}
+		table := max(len(p.grid.Cells), 1) + len(p.lines(w-3)) + 4
+		return widget.Stacked(w, h, h/3, []int{p.panes.At}, widget.Need{Pane: paneTable, Lines: table}, widget.Need{Pane: paneDetails, Lines: h})
 	}, func(a kit.Area) string {
 		th, focused := p.deps.Theme, p.panes.At == a.Pane
 		iw, ih := widget.Inner(a.W, a.H)

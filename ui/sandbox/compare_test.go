@@ -94,3 +94,16 @@ func TestARunningComparisonIsNotDropped(t *testing.T) {
 		b.wantSent(t, 6, "")
 	})
 }
+
+func TestTheCellOfAComparisonGrowsWithTheFocus(t *testing.T) {
+	onScreen(t, 80, 24, func(t *testing.T, b *bench) {
+		b.svc.answer = mixed
+		b.Press("ctrl+w")
+		b.Expect("★ winner: unlocker_demo by Native", "╭ unlocker_demo by")
+		low := rowOf(t, b, "╭ unlocker_demo by")
+		b.Press("tab")
+		if high := rowOf(t, b, "╭▌unlocker_demo by"); high >= low {
+			t.Errorf("the cell is at line %d, and at %d with the focus", low, high)
+		}
+	})
+}

@@ -89,7 +89,7 @@ func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
 		b.Settle()
 		b.Expect("2 running")
 		b.Press("shift+tab", "g", "j") // the line of /b, which has ended
-		b.Expect("›00:00:00 ✓ ok                unlocker_demo  API       41 ms http://lab.test/b")
+		b.Expect("›00:00:00   ✓ ok                unlocker_demo  API       41 ms http://lab.test/b")
 		b.Press("c")
 		b.Expect("it has ended")
 		b.svc.history = []model.HistoryEntry{{ID: 1, Ref: "f_http://lab.test/b", At: time.Now(), Kind: model.HistoryFetch, Zone: "kept_zone", URL: "http://lab.test/b", Class: model.ClassOK}}

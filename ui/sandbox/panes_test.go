@@ -196,9 +196,9 @@ func TestAClickPicksTheRowOrFieldUnderIt(t *testing.T) {
 			b.svc.history = append(b.svc.history, model.HistoryEntry{ID: int64(3 - i), Ref: "f", At: time.Now(), Kind: model.HistoryFetch, Zone: fmt.Sprintf("zone_%d", i)})
 		}
 		b.reload()
-		b.Expect("›00:00:00 · no result         zone_0")
+		b.Expect("›00:00:00   · no result         zone_0")
 		b.Send(tea.MouseClickMsg{X: 80, Y: rowOf(t, b, "zone_2"), Button: tea.MouseLeft})
-		b.Expect("▌History", "›00:00:00 · no result         zone_2")
+		b.Expect("▌History", "›00:00:00   · no result         zone_2")
 		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "Format"), Button: tea.MouseLeft})
 		b.Expect("›Format")
 		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "More") + 1, Button: tea.MouseLeft}) // the frame below
