@@ -90,7 +90,7 @@ func (m *Model) columns() []widget.Column {
 		{Title: "STATUS", Width: 6, Right: true, Priority: 4},
 		{Title: "TOOK", Width: 8, Right: true, Priority: 5},
 		{Title: "COST", Width: 8, Right: true, Priority: 6},
-		{Title: "WHAT", Width: 24, Flex: true},
+		{Title: "WHAT", Width: 20, Flex: true},
 	}
 	if !m.everyProfile() {
 		out = out[1:]

@@ -99,13 +99,11 @@ func (b *Inbox) takeList(l listing) {
 	at, other := b.at(), l.filter != b.list.filter
 	b.list = l
 	b.table.SetRowsKeyed(len(l.numbers), func(i int) string { return model.WebhookID(l.numbers[i]) }, b.cells)
-	switch i := l.indexOf(at); {
-	case len(l.numbers) > 0 && (l.numbers[i] == at || !other):
-		b.table.SetCursor(i)
-	default:
-		b.table.SetCursor(0)
-	}
+	b.table.SetCursor(l.indexOf(at))
 	if other {
+		if b.at() != at {
+			b.table.SetCursor(0)
+		}
 		b.table.ForgetNews()
 	}
 }

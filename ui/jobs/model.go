@@ -125,7 +125,7 @@ func New(d Deps) *Model {
 // lie ahead: an emulator's clock can be moved. Files are those of downloaded results. The longest state is so wide.
 func columns(others, files bool, state int) []widget.Column {
 	out := []widget.Column{
-		{Title: "STATE", Width: max(18, min(state, 40))},
+		{Title: "STATE", Width: max(12, min(state, 40))},
 		{Title: "JOB", Width: 8},
 		{Title: "SNAPSHOT", Width: 12, Flex: true, Priority: 4},
 		{Title: "DATASET", Width: 12, Flex: true, Priority: 2},

@@ -57,7 +57,7 @@ func TestEveryPaneIsDrawnWholeWhenZoomed(t *testing.T) {
 			h := newHome(t)
 			h.run("request", "http://lab.test/shop", "--zone", "datacenter_demo")
 			h.write("inputs.ndjson", `{"url":"http://lab.test/product/1"}`+"\n")
-			h.run("jobs", "launch", "gd_products", "--input", filepath.Join(h.dir, "inputs.ndjson"), "--wait", "--yes")
+			h.run("jobs", "launch", "gd_products", "--input", filepath.Join(h.dir, "inputs.ndjson"), "--wait")
 			p := h.open(120, 40)
 			ready(p)
 			p.PressFor(tab, "["+tab)
