@@ -16,10 +16,10 @@ func TestHowAWebhookCameOnceMoreIsSaidOnce(t *testing.T) {
 
 func TestWhatCameOfAWebhookIsWhatTheServiceSaidSince(t *testing.T) {
 	for want, d := range map[string]Webhook{
-		"by now the job is ready":           {Outcome: WebhookAsked, JobState: JobReady},
-		"by now the job has failed":         {Outcome: WebhookAsked, JobState: JobFailed},
-		WebhookAsked:                        {Outcome: WebhookAsked, JobState: JobRunning},
-		"no job of the ledger waits for it": {Outcome: "no job of the ledger waits for it", JobState: JobReady},
+		"by now the job is ready":   {Outcome: WebhookAsked, JobState: JobReady},
+		"by now the job has failed": {Outcome: WebhookAsked, JobState: JobFailed},
+		WebhookAsked:                {Outcome: WebhookAsked, JobState: JobRunning},
+		"no job is waiting for it":  {Outcome: "no job is waiting for it", JobState: JobReady},
 	} {
 		if got := d.CameOf(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -209,7 +209,7 @@ func (a *App) quit() tea.Cmd {
 	}
 	ask := widget.NewConfirm(a.theme, widget.ConfirmSpec{
 		Title:  "Quit",
-		Body:   inFlight(n) + "; what was already sent may still be billed, and the ledger keeps it." + a.resumable(),
+		Body:   inFlight(n) + "; what was already sent may still be billed." + a.resumable(),
 		Yes:    "quit",
 		Intent: quitNow{},
 	})

@@ -344,7 +344,7 @@ func (js *Jobs) HeardWebhook(ctx context.Context, news model.WebhookNews) (job, 
 	case errors.Is(err, ErrOnItsWay):
 		return j.ID, "", webhook.ErrLater
 	case errors.Is(err, ErrUnknownJob):
-		return "", "no job of the ledger waits for it", nil
+		return "", "no job is waiting for it", nil
 	default:
 		return j.ID, said, err
 	}

@@ -140,7 +140,7 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 	inner, cancel := context.WithTimeoutCause(ctx, listTimeout, exchange.ErrTimeout)
 	defer cancel()
 	found, err := rn.Settler().Candidates(inner, due.ID)
-	said := "no job that was seen in the service's list can be it"
+	said := "no job in the service's list matches it"
 	switch {
 	case errors.Is(err, ErrSettled):
 		return due, nil
@@ -149,9 +149,9 @@ func (rn *Runner) endDueWait(ctx context.Context, due model.Job) (job model.Job,
 	case err != nil:
 		said = line("what the service's list has is not known: " + exchange.Explain(err))
 	case len(found) == 1:
-		said = fmt.Sprintf("%s of the service's list can be it: adopt it if it is", found[0].Snapshot)
+		said = fmt.Sprintf("%s in the service's list may be it: adopt it if it is", found[0].Snapshot)
 	case len(found) > 1:
-		said = fmt.Sprintf("%d jobs of the service's list can be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
+		said = fmt.Sprintf("%d jobs in the service's list may be it, %s first: adopt the one that it is", len(found), found[0].Snapshot)
 	}
 	job, err = rn.change(context.WithoutCancel(ctx), due.ID, func(row *model.Job) (note, error) {
 		if row.State != model.JobMayHave || !row.WebhookDue.Equal(due.WebhookDue) { // somebody was faster
@@ -187,7 +187,7 @@ func (rn *Runner) endWait(ctx context.Context, job model.Job, why string) (model
 // by a webhook to its own address that names an identifier, once the service has answered for that
 // identifier. It returns the job, and in words what came of it.
 //
-// Errors: ErrUnknownJob (no job of the ledger waits for it), ErrOnItsWay, the ledger's, ctx's.
+// Errors: ErrUnknownJob (no job is waiting for it), ErrOnItsWay, the ledger's, ctx's.
 func (rn *Runner) HandleWebhook(ctx context.Context, news model.WebhookNews) (job model.Job, said string, err error) {
 	defer rn.cfg.Wire.Begin()()
 	if job, err = rn.JobOfWebhook(ctx, news); err != nil {

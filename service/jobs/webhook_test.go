@@ -165,10 +165,10 @@ func TestTheListIsLookedAtWhereNoWebhookCame(t *testing.T) {
 		began []time.Duration // after the job was written down; those without a time are negative
 		says  string
 	}{
-		"none":  {nil, "no job that was seen in the service's list can be it"},
-		"other": {[]time.Duration{24 * time.Hour}, "no job that was seen in the service's list can be it"},
-		"one":   {[]time.Duration{time.Second}, "sd_0 of the service's list can be it: adopt it if it is"},
-		"two":   {[]time.Duration{time.Minute, time.Second}, "2 jobs of the service's list can be it, sd_1 first: adopt the one that it is"},
+		"none":  {nil, "no job in the service's list matches it"},
+		"other": {[]time.Duration{24 * time.Hour}, "no job in the service's list matches it"},
+		"one":   {[]time.Duration{time.Second}, "sd_0 in the service's list may be it: adopt it if it is"},
+		"two":   {[]time.Duration{time.Minute, time.Second}, "2 jobs in the service's list may be it, sd_1 first: adopt the one that it is"},
 		"cut":   {[]time.Duration{-1}, "what the service's list has is not known: " + errListCut.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -317,7 +317,7 @@ func (r Rotation) Outage() string {
 		body += fmt.Sprintf("The console writes these within the same second: %s.\n", line(strings.Join(console, ", ")))
 	}
 	if len(person) > 0 {
-		body += fmt.Sprintf("These stand still until you have written them: %s.\n", line(strings.Join(person, ", ")))
+		body += fmt.Sprintf("These stop working until you give them the new value: %s.\n", line(strings.Join(person, ", ")))
 	}
 	return body + "The outage is measured, from the last call with the old value to the last reference set."
 }

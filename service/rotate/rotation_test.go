@@ -218,7 +218,7 @@ func TestWhatIsAskedFollowsFromTheRecord(t *testing.T) {
 		"one that was begun":             {settings, key(keystore.RotateByNewKey), keystore.StepDelete, func(r *rotate.Rotation) { r.Plan.DeletedSeq = 1 }, nil, ""},
 		"one by hand":                    {byHand, key(keystore.RotateByNewKey), keystore.StepDelete, nil, nil, ""},
 		"the end of a password":          {byHand, zone, keystore.StepDelete, nil, []ask.Kind{ask.EndsValue}, "is removed. Every user above"},
-		"a refresh, with a job before":   {settings, key(keystore.RotateByRefresh), keystore.StepDrain, nil, []ask.Kind{ask.EndsValue}, "These stand still until you have written them: .env."},
+		"a refresh, with a job before":   {settings, key(keystore.RotateByRefresh), keystore.StepDrain, nil, []ask.Kind{ask.EndsValue}, "These stop working until you give them the new value: .env."},
 		"a refresh that was done":        {settings, key(keystore.RotateByRefresh), keystore.StepRefresh, func(r *rotate.Rotation) { r.Plan.NewFingerprint = "0123456789abcdef" }, nil, ""},
 		"a password by hand":             {settings, regenerated, keystore.StepRefresh, nil, nil, ""},
 		"a refresh by hand":              {byHand, key(keystore.RotateByRefresh), keystore.StepRefresh, nil, nil, ""},

@@ -52,7 +52,7 @@ func TestAFilterFindsWhatIsStored(t *testing.T) {
 		t, in,
 		one(3*time.Hour, model.WebhookVerified, "192.0.2.1", "job-1", "sd_1", "verified by Standard Webhooks"),
 		one(time.Hour, model.WebhookRejected, "192.0.2.10", "", "", "its signature is not one of the secret"),
-		one(time.Minute, model.WebhookUnverified, "2001:db8::1", "job-2", "sd_2", "nothing is set up that verifies a sender"),
+		one(time.Minute, model.WebhookUnverified, "2001:db8::1", "job-2", "sd_2", "no check of the sender is set up"),
 		one(time.Minute, "", "127.0.0.1", "", "", ""),
 	)
 	again := row{Webhook: model.Webhook{At: now, Remote: "198.51.100.7"}}

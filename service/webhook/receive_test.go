@@ -192,7 +192,7 @@ func TestWhatIsAnsweredAndWhatIsStored(t *testing.T) {
 	if one, err := in.Get(t.Context(), d.ID); err != nil || one.Headers == nil || strings.Contains(fmt.Sprint(one), "hidden") {
 		t.Errorf("%+v, %v", one, err)
 	}
-	if d.Verdict != model.WebhookUnverified || d.Reason != "nothing is set up that verifies a sender" {
+	if d.Verdict != model.WebhookUnverified || d.Reason != "no check of the sender is set up" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -228,7 +228,7 @@ func TestAForgedCopyDoesNotKeepTheRealOneFromBeingVerified(t *testing.T) {
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer wrong"); got != http.StatusOK {
 		t.Fatal(got)
 	}
-	if d := await(t, events, false); d.Verdict != model.WebhookRejected || d.Outcome != "no job was told of it, because it was rejected" {
+	if d := await(t, events, false); d.Verdict != model.WebhookRejected || d.Outcome != "no job was updated: it was rejected" {
 		t.Errorf("%+v", d)
 	}
 	if got := post(t, url, strings.NewReader("x"), "Authorization", "Bearer right"); got != http.StatusOK {

@@ -241,6 +241,6 @@ func verdictOf(checks []check) (v model.WebhookVerdict, by []string, why string)
 	case len(by) > 0:
 		return model.WebhookVerified, by, "verified by " + strings.Join(by, " and ")
 	default:
-		return model.WebhookUnverified, nil, "nothing is set up that verifies a sender"
+		return model.WebhookUnverified, nil, "no check of the sender is set up"
 	}
 }

@@ -122,7 +122,7 @@ func TestTheVerdictOfSeveralChecks(t *testing.T) {
 		want   model.WebhookVerdict
 		why    string
 	}{
-		{nil, model.WebhookUnverified, "nothing is set up that verifies a sender"},
+		{nil, model.WebhookUnverified, "no check of the sender is set up"},
 		{[]check{passed}, model.WebhookVerified, "verified by a"},
 		{[]check{absent}, model.WebhookRejected, "it has none"},
 		{[]check{absent, passed}, model.WebhookRejected, "it has none"},

@@ -81,7 +81,7 @@ func (r *Receiver) workOn(ctx context.Context, d row) (err error) {
 	d.Snapshot = d.snapshotNamed()
 	switch {
 	case d.Verdict == model.WebhookRejected:
-		d.Outcome = "no job was told of it, because it was rejected"
+		d.Outcome = "no job was updated: it was rejected"
 	case r.conf.Jobs != nil:
 		news := model.WebhookNews{ID: d.ID, Token: d.token, Snapshot: d.Snapshot, How: string(d.Verdict), Verified: d.Verdict == model.WebhookVerified}
 		if news.Verified {

@@ -360,7 +360,7 @@ func walkJobs(w *uitest.Whole) {
 	w.Press("enter", "tab", "shift+tab", "esc", "z", "z", "p")
 	w.WaitFor("Brass desk lamp")
 	w.Press("esc", "d")
-	w.WaitFor("The rows are kept beside")
+	w.WaitFor("The rows are written to")
 	w.Press("ctrl+s")
 	w.WaitFor("downloaded")
 	w.Press("p") // all of its rows, one of them, and a line that is typed

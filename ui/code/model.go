@@ -328,7 +328,7 @@ func (p *pane) resolved(secret keystore.Secret, err error) tea.Cmd {
 // save asks for a file's name.
 func (p *pane) save() tea.Cmd {
 	pg, fetches := p.page(), p.deps.Fetches
-	form := widget.NewForm(p.deps.Theme, widget.Field{Name: "file", Label: "File", Value: pg.File, Help: "A relative name begins at the folder that zonedeck was started in.", Check: checkName})
+	form := widget.NewForm(p.deps.Theme, widget.Field{Name: "file", Label: "File", Value: pg.File, Help: "A relative path starts at the folder in which zonedeck was started.", Check: checkName})
 	d := widget.NewFormDialog(p.deps.Theme, "Save the code as", form)
 	d.Submit = "save"
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {

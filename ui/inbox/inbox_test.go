@@ -205,8 +205,8 @@ func some() []model.Webhook {
 	verified.Repeats = []model.WebhookRepeat{{Last: at, Times: 1, Remote: "192.0.2.9", Verdict: model.WebhookRejected, Reason: "its signature is not one of the secret"}}
 	return []model.Webhook{
 		verified,
-		one("hook-2", model.WebhookRejected, 1, "", "no job was told of it, because it was rejected", "its signature is not one of the secret"),
-		one("hook-1", model.WebhookUnverified, 1, "job-1", "the job is ready already", "nothing is set up that verifies a sender"),
+		one("hook-2", model.WebhookRejected, 1, "", "no job was updated: it was rejected", "its signature is not one of the secret"),
+		one("hook-1", model.WebhookUnverified, 1, "job-1", "the job is ready already", "no check of the sender is set up"),
 	}
 }
 
@@ -217,7 +217,7 @@ func TestTheListAndOneWebhook(t *testing.T) {
 		s.Press("down")
 		s.Expect("its signature is not one of the secret")
 		s.Press("enter")
-		s.Expect("no job was told of it, because it was rejected", "/zonedeck/x", "Authorization: ••••", `{"snapshot_id":"sd_1"}`)
+		s.Expect("no job was updated: it was rejected", "/zonedeck/x", "Authorization: ••••", `{"snapshot_id":"sd_1"}`)
 		s.Press("]")
 		s.Expect("000000", "7b 22 73")
 		s.Press("esc", "b")

@@ -30,7 +30,7 @@ func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s")
-		s.Expect("job-7: 2 jobs of the service's list can be it", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ it has 5 inputs and not 2 · ready, begun 3s before", "it has not started")
+		s.Expect("job-7: 2 jobs in the service's list may be it", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ it has 5 inputs and not 2 · ready, begun 3s before", "it has not started")
 		s.Press("1")
 		s.Expect("job-7: ready", "sd_same")
 		s.Press("s")
@@ -60,7 +60,7 @@ func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 			t.Fatal("launched without a yes")
 		}
 		s.Press("s", "x")
-		s.Expect("job-7: not sent", "A person said that it had")
+		s.Expect("job-7: not sent", "It was marked as not started")
 	})
 }
 
@@ -70,7 +70,7 @@ func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
 		s.AllowError("the service answered 503")
 		s.Press("s")
 		s.Expect("job-7: the service's list could not be read", "›l    look again")
-		s.ExpectNot("can be it")
+		s.ExpectNot("may be it")
 		s.Press("x")
 		s.Expect("Has job-7 not started?", "Nobody has looked.", "launched again are billed a second time")
 		s.Press("n")
@@ -78,7 +78,7 @@ func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
 		s.Press("s")
 		f.listErr, f.options = nil, []service.FateOption{{Fate: service.Started("sd_same")}}
 		s.Press("enter")
-		s.Expect("1 job of the service's list can be it", "it is sd_same")
+		s.Expect("1 job in the service's list may be it", "it is sd_same")
 		s.Press("x", "y")
 		s.Expect("job-7: not sent")
 	})

@@ -37,8 +37,8 @@ func (d *detail) intro(w int) []string {
 	if len(d.m.list.jobs) > 0 {
 		return []string{"", t.Muted.Render("the selected job's history appears here")}
 	}
-	out := widget.Wrapped(t.Muted, "A job has the service collect many inputs of a data set. It is in the ledger before it is sent, and sent once; the console watches it "+
-		"until it is final, and keeps its result as a file.", w)
+	out := widget.Wrapped(t.Muted, "A job makes the service collect many pages for one data set. It is written down before it is sent, and is sent only once. The console "+
+		"follows it to its end and saves the result as a file.", w)
 	return append(append(out, ""), widget.Offers(t, d.m.Bindings(), "Job", w)...)
 }
 
@@ -53,7 +53,7 @@ func (d *detail) lines(j model.Job, w int) []string {
 		out = append(out, widget.Wrapped(t.Muted, "("+says+")", w)...)
 	}
 	if j.GivenUp() && !d.m.follow.jobs[j.ID].On {
-		out = append(out, widget.Wrapped(t.Warn, "It is not asked for any more: f asks again.", w)...)
+		out = append(out, widget.Wrapped(t.Warn, "The console has stopped asking for it: f asks again.", w)...)
 	}
 	if hasProgress(j) {
 		out = append(out, progressLine(j, w))

@@ -69,7 +69,7 @@ func (dl *downloads) ask(j model.Job) tea.Cmd {
 		},
 	)
 	d := widget.NewFormDialog(dl.m.deps.Theme, "Download "+j.ID, form)
-	d.Intro = "The rows are kept beside the file as NAME.part until all are there. A download that breaks off goes on with what is missing if the service gives the result in parts; otherwise it starts again."
+	d.Intro = "The rows are written to NAME.part until all are there. An interrupted download resumes if the service sends the result in parts; otherwise it starts again."
 	if kept := dl.ended[j.ID].note; kept != "" {
 		d.Intro = text.Clean(kept) + "."
 	}
@@ -149,7 +149,7 @@ func (dl *downloads) finish(d doDownload, done model.Job, err error) tea.Cmd {
 	case errors.As(err, &foreign):
 		again := d
 		again.to.DropPartial = true
-		return dl.confirm(again, "Drop what is there?", foreign.File+" holds another result, one for another format, or none. What is in it is lost.", "drop it")
+		return dl.confirm(again, "Discard the partial download?", foreign.File+" is of another result or another format, or cannot be read. Its content is lost.", "discard it")
 	case kept != nil && errors.Is(err, context.Canceled):
 		return kit.Warn("stopped: " + kept.Resume() + " (d goes on)")
 	case errors.Is(err, context.Canceled):

@@ -40,7 +40,7 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 	}
 	flow(t, f, "brightdata", 200, 40, func(s *uitest.Screen) {
 		s.Press("d")
-		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the folder of downloads", "in parts; otherwise it starts again")
+		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the folder of downloads", "An interrupted")
 		s.ExpectNot("Raw cells")
 		s.Press("right", "right")
 		s.Expect("Raw cells")
@@ -73,7 +73,7 @@ func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
 		yes   service.Destination
 	}{
 		{&service.ExistsError{File: "/data/x.json"}, "Replace the file?", "/data/x.json exists already", service.Destination{Replace: true}},
-		{&service.ForeignError{File: "/data/x.json.part"}, "Drop what is there?", "/data/x.json.part holds another result", service.Destination{DropPartial: true}},
+		{&service.ForeignError{File: "/data/x.json.part"}, "Discard the partial download?", "/data/x.json.part is of another result", service.Destination{DropPartial: true}},
 	} {
 		var asked []service.Destination
 		f := &fakeJobs{jobs: []model.Job{readyJob()}}
@@ -123,7 +123,7 @@ func TestADownloadAsksForEachThingThatItWouldReplace(t *testing.T) {
 		s.Press("d", "ctrl+s")
 		s.Expect("Replace the file?")
 		s.Press("y")
-		s.Expect("Drop what is there?")
+		s.Expect("Discard the partial download?")
 		s.Press("y")
 		s.Expect("downloaded")
 	})

@@ -135,7 +135,7 @@ func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
 		f.accept = true // by another process
 		f.mu.Unlock()
 		s.Press("1")
-		s.Expect("✓ ok", "normal since job-2, by ops")
+		s.Expect("✓ ok", "normal since job-2; ops said so")
 	})
 }
 
@@ -166,7 +166,7 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Expect("! .price matches nothing any more; .card still matches")
 		s.Press("a")
 		s.Expect("job-2 is the new normal of gd_shop: u takes it back")
-		s.Expect("✓ ok", "normal since job-2, by ops")
+		s.Expect("✓ ok", "normal since job-2; ops said so")
 		s.Press("a")
 		s.Expect("its newest run is accepted already")
 		s.Press("u")

@@ -111,7 +111,7 @@ func advice(j model.Job) []string {
 		}
 	case model.JobNotSent:
 		if j.SaidNotStarted() {
-			return []string{"A person said that it had not started. a launches it again."}
+			return []string{"It was marked as not started. a launches it again."}
 		}
 		return []string{"Nothing was sent and nothing is billed. a launches it again."}
 	case model.JobRefused:

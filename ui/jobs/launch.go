@@ -77,7 +77,7 @@ func (n *launches) openForm(urls []string) tea.Cmd {
 		},
 		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
 		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: n.m.session.Key.Name, Placeholder: "the profile's"},
-		{Name: fieldUnlaunched, Label: "Leave out", Kind: widget.FieldToggle, Hidden: true, Help: "What a job of the last hour has is not sent and billed again."},
+		{Name: fieldUnlaunched, Label: "Leave out", Kind: widget.FieldToggle, Hidden: true, Help: "Inputs of a job of the last hour are not sent and billed again."},
 		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in History."},
 	}
 	fields = append(fields, settingFields()...)

@@ -91,7 +91,7 @@ func (n *launches) question(r service.Report, questions []ask.Question, then fun
 		case ask.BadRows:
 			good := text.Counted(len(r.Request.Inputs), "good row")
 			spec.Title, spec.Yes = "Launch the "+good+"?", "launch the "+good
-			lines = append(lines, widget.Sentence(q.Text)+" Bad rows are kept as they stand in a file of the downloads folder, to be mended and launched later.")
+			lines = append(lines, widget.Sentence(q.Text)+" Bad rows are saved unchanged in the downloads folder, so that you can correct and launch them later.")
 		case ask.SameInputs:
 			spec.Title, spec.Yes = "Launch the same inputs again?", "launch again"
 			lines = append(lines, n.factLines(q.Facts[:1])...)

@@ -126,7 +126,7 @@ func TestHowAJobStands(t *testing.T) {
 				j.State, j.Profile = model.JobRunning, "other"
 				j.Fault = model.JobFault{Call: model.CallProgress, Diagnosis: model.JobUnknown(answer, false), At: j.Updated, LastAnswer: j.Updated.Add(-time.Hour), GivenUp: true}
 			},
-			[]string{"? was running", "(last seen at ", "It is not asked for any more"},
+			[]string{"? was running", "(last seen at ", "The console has stopped asking"},
 			[]string{"● running", "waiting to be followed"},
 		},
 		"not known to the service so far": {

@@ -51,7 +51,7 @@ func TestARowThatIsPastedAddsToThoseThatAreThere(t *testing.T) {
 		s.Paste("https://a.test/4")
 		s.Expect("1 pasted line added to the job's inputs", "launch 4 inputs")
 		s.Press("esc", "esc")
-		s.Expect("Discard what was filled in?")
+		s.Expect("Discard what you filled in?")
 	})
 }
 

@@ -438,7 +438,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeJobs{}
 		s := start(t, f, "brightdata", 120, 40)
-		s.Expect("no jobs yet: n launches one", "A job has the service collect many inputs", "d      Download the result to a file.")
+		s.Expect("no jobs yet: n launches one", "A job makes the service collect many", "d      Download the result to a file.")
 		s.Press("n")
 		s.Expect("New job: reading the list of data sets", "nothing has these words: enter takes them as an identifier")
 		s.Type("gd_products")

@@ -263,7 +263,7 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 		s.Press("ctrl+s")
 		s.Expect("2 inputs from what was pasted")
 		s.Press("esc", "esc")
-		s.Expect("Discard what was filled in?", "discard it")
+		s.Expect("Discard what you filled in?", "discard it")
 		s.After(time.Second)
 		s.Press("enter")
 		s.Expect("New job", "gd_products")

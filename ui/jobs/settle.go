@@ -75,7 +75,7 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 		items = append(items, item)
 	}
 	if s.Problem == nil {
-		title := fmt.Sprintf("%s: %s of the service's list can be it", s.Job.ID, text.Counted(len(s.Candidates), "job"))
+		title := fmt.Sprintf("%s: %s in the service's list may be it", s.Job.ID, text.Counted(len(s.Candidates), "job"))
 		return widget.OpenMenu(st.m.deps.Theme, title, "", append(items, again))
 	}
 	// Nobody has looked: what marks the job is neither the first nor done by one key.

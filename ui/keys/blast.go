@@ -49,7 +49,7 @@ func (m *Model) askScan() tea.Cmd {
 		Help:  "Environment, shell and settings files, and all files that git tracks. Values are recognised by their fingerprint; links are not followed.",
 		Check: widget.Required("name a folder, or several with commas between them"),
 	})
-	m.dialog = widget.NewFormDialog(m.deps.Theme, "Look through folders for what uses the keys", form)
+	m.dialog = widget.NewFormDialog(m.deps.Theme, "Search folders for what uses the keys", form)
 	m.dialog.Submit, m.dialog.Width = "look", 76
 	dialog := m.dialog
 	m.dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
@@ -73,7 +73,7 @@ func (m *Model) scan(folders []string) tea.Cmd {
 		return nil
 	}, func(s scanned, err error) tea.Cmd {
 		if err != nil {
-			return kit.Info("the look through the folders was stopped")
+			return kit.Info("the search through the folders was stopped")
 		}
 		m.radius.scanned, m.radius.problems, m.radius.files = true, s.problems, m.radius.progress.Files
 		m.records.uses, m.radius.found = s.uses, s.found
@@ -125,7 +125,7 @@ func (m *Model) usesNow(uses map[keys.KeyID][]keys.KeyUse) map[keys.KeyID][]keys
 // whyNotScan returns the reason why no folder can be looked through, or "".
 func (m *Model) whyNotScan() string {
 	if m.radius.slot.Running() {
-		return "folders are being looked through: esc stops it"
+		return "a search is running: esc stops it"
 	}
 	return ""
 }
@@ -168,9 +168,9 @@ func (m *Model) radiusLines(w int) []string {
 	out = append([]string{text.Cut(head, w)}, out...)
 	switch {
 	case m.radius.scanned:
-		out = append(out, widget.Hung("", t.Muted, fmt.Sprintf("looked through %s files of %s", text.Count(m.radius.files), strings.Join(m.radius.folders, ", ")), w)...)
+		out = append(out, widget.Hung("", t.Muted, fmt.Sprintf("searched %s files in %s", text.Count(m.radius.files), strings.Join(m.radius.folders, ", ")), w)...)
 	case !m.radius.slot.Running() && unknown == "":
-		out = append(out, widget.Hung("", t.Muted, "profiles, saved requests, jobs in flight and the records were looked through; s looks through folders, too", w)...)
+		out = append(out, widget.Hung("", t.Muted, "searched: profiles, saved requests, running jobs and the records of keys; s searches folders, too", w)...)
 	}
 	for _, p := range m.radius.problems {
 		out = append(out, widget.Hung(t.Warn.Render("! "), t.Warn, p, w)...)

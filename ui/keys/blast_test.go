@@ -74,17 +74,17 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 			s.Press("j")
 		}
 		s.Press("b")
-		s.Expect("Blast radius", "2 uses, 1 of them measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory records it by name only", "s looks through folders, too")
+		s.Expect("Blast radius", "2 uses, 1 of them measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory records it by name only", "s searches folders")
 		s.Press("s")
-		s.Expect("Look through folders", "/srv/etl")
+		s.Expect("Search folders", "/srv/etl")
 		s.Press("ctrl+s")
 		s.Expect("3 files, 2.0 KB · /srv/etl/.env", "1 running")
 		s.Press("esc") // stops it
-		s.Expect("the look through the folders was stopped", "0 running")
+		s.Expect("the search through the folders was stopped", "0 running")
 		s.Press("s", "ctrl+s")
 		close(find.go1)
 		s.Settle()
-		s.Expect("4 uses, 3 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "looked through 3 files of /srv/etl", "! /srv/etl/secret was not read: permission denied", "! /srv/etl/run.sh:7 holds the password of zone isp")
+		s.Expect("4 uses, 3 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "searched 3 files in /srv/etl", "! /srv/etl/secret was not read: permission denied", "! /srv/etl/run.sh:7 holds the password of zone isp")
 		if len(find.folders) != 1 || find.folders[0] != "/srv/etl" {
 			t.Errorf("looked through %q", find.folders)
 		}
@@ -109,7 +109,7 @@ func TestWhatIsNotLookedUpIsNotSaidToBeUnused(t *testing.T) {
 		for _, said := range []string{"what uses it is still being looked up", "what uses it could not be looked up"} {
 			s.Press("b")
 			s.Expect(said)
-			s.ExpectNot("nothing known uses it", "were looked through")
+			s.ExpectNot("nothing known uses it", "searched:")
 			s.Press("esc", "X")
 			s.Expect("Forget the key?", "W"+said[1:]+".")
 			s.Press("esc")

@@ -114,7 +114,7 @@ func TestTheEndOfAScanDoesNotForgetWhatWasBeingRead(t *testing.T) {
 		s.Settle()
 		close(read)
 		s.Press("?", "esc")
-		s.Expect("! rotating", "looked through 3 files")
+		s.Expect("! rotating", "searched 3 files")
 	})
 }
 

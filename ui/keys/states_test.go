@@ -77,7 +77,7 @@ func (u everyUse) find(ctx context.Context, folders []string, progress func(radi
 		{Kind: radius.Profile, Name: "wide", Ref: "keyring:acme/prod", Unmeasured: "a variable of the profile stands for it: only the requests with that variable use it"},
 		{Kind: radius.SavedRequest, Name: "daily prices", Ref: "file:prod"},
 		{Kind: radius.RunningJob, Name: "job-7 (running)", Place: "acme", Ref: "keyring:acme/prod", Unmeasured: "it runs with the value that it was begun with: wait for its end"},
-		{Kind: radius.Recorded, Name: "nightly-etl", Unmeasured: "the inventory records it by name only: whoever runs it can see a call of it"},
+		{Kind: radius.Recorded, Name: "nightly-etl", Unmeasured: "the inventory records it by name only: whoever runs it has to check a call"},
 	}
 	if len(folders) == 0 {
 		return map[radius.KeyID][]radius.Use{id: found}, nil, nil
@@ -109,7 +109,7 @@ func TestTheStatesOfTheBlastRadius(t *testing.T) {
 		s.Looks("radius-scanning")
 		close(find.goes)
 		s.Settle()
-		s.Expect("looked through")
+		s.Expect("searched ")
 		s.Looks("radius-scanned")
 		s.Resize(80, 24)
 		s.Press("G")

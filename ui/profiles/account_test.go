@@ -358,7 +358,7 @@ func TestATypedKeyIsNotThrownAwayWithoutAsking(t *testing.T) {
 		s.Press("tab")
 		s.Expect("stored when you save")
 		s.Press("esc", "esc")
-		s.Expect("Discard what was filled in?")
+		s.Expect("Discard what you filled in?")
 		s.Press("n")
 		s.Expect("Add profile", "stored when you save")
 	})

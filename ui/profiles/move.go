@@ -40,8 +40,8 @@ func move(d Deps) tea.Msg {
 		widget.Field{Name: fieldMoved, Label: "Secret", Kind: widget.FieldPick, Options: options, Value: allSecrets},
 		widget.Field{Name: fieldStore, Label: "To", Kind: widget.FieldChoice, Options: stores, Value: keystore.SchemeFile},
 	))
-	dialog.Intro = "Each is written to the new store and read back, then what refers to it is switched, and only then the old one is deleted. " +
-		"What a variable or a command gives stays there. A move that was cut short goes on first, as it was begun."
+	dialog.Intro = "Each secret is written to the new store and read back. Then its references are switched, and only then is the old copy deleted. " +
+		"A variable, or what a command gives, stays as it is. An interrupted move is finished first, as it was begun."
 	dialog.Submit, dialog.Deliberate, dialog.Width = "move", true, 84
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		var refs []string
@@ -99,7 +99,7 @@ func moved(moves []service.Move) string {
 	}
 	words := "moved " + text.Counted(len(moves), "secret") + ": " + strings.Join(places, ", ")
 	if kept > 0 {
-		words += "; what a variable or a command gives is still there"
+		words += "; the variable or command still gives the old copy"
 	}
 	return words
 }

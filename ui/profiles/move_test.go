@@ -14,7 +14,7 @@ import (
 func TestASecretMovesToAnotherStore(t *testing.T) {
 	r := newRig(t, before, model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ACME_KEY"})
 	flow(t, r, 120, 40, "move secrets", func(s *uitest.Screen) {
-		s.Expect("Move secrets", "all in the other store", "only then the old one is deleted", "! there is no session bus")
+		s.Expect("Move secrets", "all in the other store", "only then is the old copy deleted", "! there is no session bus")
 		s.Press("ctrl+s") // nothing is in the keyring
 		s.Expect("✗ nothing is to be moved")
 		s.Press("enter")
@@ -22,7 +22,7 @@ func TestASecretMovesToAnotherStore(t *testing.T) {
 		s.Type("etl")
 		s.Press("enter", "ctrl+s")
 		s.ExpectNot("Move secrets")
-		s.Expect("moved 1 secret: env:ACME_KEY is file:", "what a variable or a command gives is still there")
+		s.Expect("moved 1 secret: env:ACME_KEY is file:", "the variable or command still gives the old copy")
 		s.ExpectNot("value-of-the-variable")
 	})
 	k, _ := r.inventory.Get("etl")

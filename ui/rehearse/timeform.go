@@ -3,7 +3,6 @@ package rehearse
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -25,13 +24,11 @@ func newTimeForm(d Deps) *widget.FormDialog {
 		Name: fieldBy, Label: "Forward by", Placeholder: "such as 36h, 7d, 2w or 1d12h", Help: "A confirmation follows.",
 		Check: func(v string) error { _, err := model.ParseSpan(strings.TrimSpace(v)); return err },
 	}))
-	f.Intro = "The emulator's time is " + moment(d.Now()) + ". Keys expire and rotations come due as if the time had passed."
+	f.Intro = "The emulator's time is " + widget.Moment(d.Now(), d.Now()) + ". Keys expire and rotations come due as if the time had passed."
 	f.Submit = "go on"
 	f.OnSubmit = f.ask
 	return f.FormDialog
 }
-
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // ask explains what the move does: it cannot be undone.
 func (f *timeForm) ask(values *widget.Form) tea.Cmd {
@@ -42,7 +39,7 @@ func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 	}
 	d, now := f.deps, f.deps.Now()
 	body := fmt.Sprintf("The emulator's clock goes from %s to %s (%s). Keys, sticky sessions and snapshots expire, rotations come due, and faults with a time begin or end; this console and everything else that uses the emulator follow.\n"+
-		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulator reset'.", moment(now), moment(now.Add(by)), model.Ahead(by))
+		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulator reset'.", widget.Moment(now, now), widget.Moment(now.Add(by), now), model.Ahead(by))
 	return widget.Confirm(d.Theme, widget.ConfirmSpec{
 		Title: "Move time forward?", Body: body, Yes: "move it", Intent: f.Work(func() (tea.Msg, error) {
 			return d.Emulator.Advance(d.Ctx, by)

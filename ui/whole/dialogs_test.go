@@ -131,7 +131,7 @@ func jobQuestionScreens(s scripted) []screen {
 	settle := func(p *uitest.Whole) {
 		acmeReady(p)
 		p.PressFor("esc 2", "may have")
-		p.PressFor("s", "2 jobs of the service's list can be it")
+		p.PressFor("s", "2 jobs in the service's list may be it")
 	}
 	// unlisted is one of a product whose jobs no list of the service has.
 	unlisted := func(h *home) {
@@ -222,7 +222,7 @@ func jobQuestionScreens(s scripted) []screen {
 			p.PressFor("ctrl+s", "Launch the 1 good row?")
 		}},
 		download("jobs/replace", "Replace the file?", "out.ndjson"),
-		download("jobs/drop-partial", "Drop what is there?", "out.ndjson.part"),
+		download("jobs/drop-partial", "Discard the partial download?", "out.ndjson.part"),
 	}
 }
 

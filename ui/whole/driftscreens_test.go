@@ -121,7 +121,7 @@ func driftScreens() []screen {
 			fields(p)
 			p.PressFor("a", "u takes it back") // it and the new state come in either order, and it goes only once it came
 			p.WaitGone("u takes it back")
-			p.WaitFor("normal since job-32, by operator")
+			p.WaitFor("normal since job-32; operator said so")
 		}},
 	}
 }

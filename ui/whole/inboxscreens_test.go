@@ -91,7 +91,7 @@ func (h *home) received(p webhookPost) {
 // inboxOfAll has a webhook of each state: unverified, failed, verified, rejected, pending.
 func inboxOfAll(h *home) {
 	for _, p := range []webhookPost{
-		{body: `{"snapshot_id":"sd_1","status":"ready"}`, says: "no job of the ledger waits for it"},
+		{body: `{"snapshot_id":"sd_1","status":"ready"}`, says: "no job is waiting for it"},
 		{body: `{"snapshot_id":"sd_2","status":"ready"}`, job: "job-1", fails: errors.New("reading job-1: the file is locked by another process")},
 		{body: `{"snapshot_id":"sd_3","status":"ready"}`, verify: true, sign: true, job: "job-2", says: "the service is asked for the job's state"},
 		{body: `{"snapshot_id":"sd_3","status":"failed"}`, verify: true},
@@ -148,6 +148,6 @@ func inboxScreens() []screen {
 		{name: "jobs/inbox-rejected", before: inboxOfAll, steps: one(1, "rejected", "it has no webhook-signature")},
 		{name: "jobs/inbox-verified", before: inboxOfAll, steps: one(2, "verified by Standard Webhooks")},
 		{name: "jobs/inbox-failed", before: inboxOfAll, steps: one(3, "locked by another process")},
-		{name: "jobs/inbox-unverified", before: inboxOfAll, steps: one(4, "nothing is set up that verifies a sender")},
+		{name: "jobs/inbox-unverified", before: inboxOfAll, steps: one(4, "no check of the sender is set up")},
 	}
 }

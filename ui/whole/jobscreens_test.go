@@ -142,7 +142,7 @@ func jobScreens(silent string) []screen {
 			list("was running", "following job-1 ended")(p)
 			p.WaitGone("following job-1 ended") // the toast
 		}},
-		{name: "jobs/settle", before: lost, steps: script(list("may have"), see("s", "of the service's list can be it", "it has not started"))},
+		{name: "jobs/settle", before: lost, steps: script(list("may have"), see("s", "in the service's list may be it", "it has not started"))},
 		{name: "jobs/again", before: lost, steps: script(list("may have"), see("a", "Launch job-1 again", "the whole job"))},
 		{name: "jobs/more", steps: script(
 			list("no jobs yet"), form("Any page", "Lab search", "Dataset", "url *"), see("tab tab space", "Per input", "Sample"),

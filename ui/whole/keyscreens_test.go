@@ -33,7 +33,7 @@ func keyScreens() []screen {
 			p.Type("state:due level:user")
 			p.PressFor("enter", "esc shows all")
 		}},
-		{name: "keys/scan", steps: then("s", "Look through folders")},
+		{name: "keys/scan", steps: then("s", "Search folders")},
 		{name: "keys/automate", steps: then("x", "a line of a crontab")},
 	}
 }

@@ -243,7 +243,7 @@ func (p *Page) renderDetail(w, h int) string {
 	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.UsefulRows(), text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.ClockAndAge(d.Run.At, p.deps.Now())), iw-2)
 	head[0] = text.Cut(ink.Render(words)+"  "+head[0], iw-2)
 	if a := d.Accepted; a.Seq > 0 {
-		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s, by %s at %s: %s", a.Ref, a.Person, text.ClockAndAge(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
+		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s; %s said so at %s: %s", a.Ref, a.Person, text.ClockAndAge(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
 	}
 	if d.Run.Beyond {
 		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", jobs.DriftMaxFields), iw-2)))

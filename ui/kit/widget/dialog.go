@@ -171,7 +171,7 @@ func (d *FormDialog) filled() bool { return d.Form.Touched() || d.Owner != nil &
 // leave asks whether what was filled in may be lost.
 func (d *FormDialog) leave() tea.Cmd {
 	return Confirm(d.theme, ConfirmSpec{
-		Title: "Discard what was filled in?", Body: d.title + ": what was typed and chosen is lost.",
+		Title: "Discard what you filled in?", Body: d.title + ": what you typed and chose is lost.",
 		Yes: "discard it", Intent: kit.Close{Overlay: d},
 	})
 }

@@ -112,7 +112,7 @@ func TestEscAsksBeforeItThrowsAwayWhatWasFilledIn(t *testing.T) {
 		t.Errorf("the first esc ends editing: %v, %q", got, d.Form.Value("name"))
 	}
 	open, ok := dialogKeys(d, "esc").(kit.Open)
-	if !ok || open.Overlay.Title() != "Discard what was filled in?" {
+	if !ok || open.Overlay.Title() != "Discard what you filled in?" {
 		t.Fatalf("the second asks: %v", open)
 	}
 	yes, _ := kit.Find(open.Overlay.Bindings(), "y", false)
