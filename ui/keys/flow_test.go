@@ -253,3 +253,14 @@ func TestAnotherTabOpensAKey(t *testing.T) {
 		s.Expect("key nobody is not recorded")
 	})
 }
+
+func TestThePaletteFindsWhatPeopleType(t *testing.T) {
+	for typed, want := range map[string]string{"new key": "›record a key", "schedule": "›automate", "delete": "›forget", "regenerate": "›rotate"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newRig(t).start(t, demoSession(), 120, 40)
+			s.Press("ctrl+p")
+			s.Type(typed)
+			s.Expect(want)
+		})
+	}
+}

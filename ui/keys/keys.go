@@ -40,18 +40,18 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	none := m.whyNot(func(model.Key) string { return "" })
 	out := append([]kit.Binding{
-		{Name: "keys.add", Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
-		{Name: "keys.rotate", Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNot(m.whyNotRotate)},
+		{Name: "keys.add", Keys: []string{"a"}, Label: "add", Command: "record a key", Synonyms: "add new", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
+		{Name: "keys.rotate", Keys: []string{"R"}, Label: m.rotateLabel(), Synonyms: "regenerate renew", Help: "Rotate by a new key, with proof of each step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNot(m.whyNotRotate)},
 		{Name: "keys.refresh", Keys: []string{"!"}, Label: "refresh", Help: "Give the key itself a new value. The old one ends at once; the outage is said before and measured.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNot(m.whyNotRefresh), Dangerous: true},
 		{Name: "keys.last-rotation", Keys: []string{"o"}, Label: "last rotation", Help: "Open the key's last rotation that is over: its proofs, and uses of the old value since.", Group: "Keys", Intent: intentEnded, Disabled: m.whyNot(m.whyNotEnded), Hidden: true},
 		{Name: "keys.lint", Keys: []string{"l"}, Label: "lint (" + m.findingCount() + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Name: "keys.blast-radius", Keys: []string{"b"}, Label: "blast radius", Help: "Show what uses the key, and which uses the console can prove after a rotation.", Group: "Look", Intent: intentRadius, Disabled: none},
 		{Name: "keys.scan", Keys: []string{"s"}, Label: "scan folders", Help: "Search folders for what uses the keys: environment, shell and settings files, and what git tracks. Values are recognised by their fingerprint.", Group: "Look", Intent: intentScan, Disabled: m.whyNotScan(), Hidden: true},
-		{Name: "keys.automate", Keys: []string{"x"}, Label: "automate", Help: "The check of the keys for cron, systemd, GitHub and GitLab, as text to copy.", Group: "Look", Intent: intentSnippets, Hidden: true},
+		{Name: "keys.automate", Keys: []string{"x"}, Label: "automate", Synonyms: "schedule cron systemd ci", Help: "The check of the keys for cron, systemd, GitHub and GitLab, as text to copy.", Group: "Look", Intent: intentSnippets, Hidden: true},
 		{Name: "keys.levels", Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (contract 5.3).", Group: "Look", Intent: intentLevels},
 		{Name: "keys.details", Keys: []string{"enter"}, Label: "details", Help: "Show the key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
 		{Name: "keys.edit", Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNot(m.whyNotChange), Hidden: true},
-		{Name: "keys.forget", Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNot(m.whyNotChange), Dangerous: true, Hidden: true},
+		{Name: "keys.forget", Keys: []string{"X"}, Label: "forget", Synonyms: "delete remove", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNot(m.whyNotChange), Dangerous: true, Hidden: true},
 		{Name: "keys.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
 		{Name: "keys.reload", Keys: []string{"r", "ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
 	}, m.panes.Bindings(false)...)

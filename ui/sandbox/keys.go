@@ -210,7 +210,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		kit.Binding{Name: "sandbox.compare", Keys: []string{"ctrl+w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true, WhileTyping: true},
 		kit.Binding{Name: "sandbox.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
 		page,
-		kit.Binding{Name: "sandbox.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued(), WhileTyping: true},
+		kit.Binding{Name: "sandbox.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Synonyms: "export snippet", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued(), WhileTyping: true},
 		kit.Binding{Name: "sandbox.previous-page", Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: act(prevPage), Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Name: "sandbox.to-form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: act((*Model).toForm), Disabled: none, Hidden: true},
@@ -255,7 +255,7 @@ func (m *Model) fileBindings() []kit.Binding {
 		{Name: "sandbox.batch", Keys: []string{"B"}, Label: "batch", Command: "batch of this request", Help: "Send the request for each row of a file: it opens the form of a batch, which checks the rows first.", Group: "Request", Intent: kit.BatchTemplate{}, Hidden: true},
 		edit,
 		{Name: kit.StepName(model.ActionSaveSample), Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: act(keepBody), Disabled: m.whyNotKeep(), Hidden: true},
-		{Name: "sandbox.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},
+		{Name: "sandbox.har", Keys: []string{"E"}, Label: "HAR", Synonyms: "export", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},
 		undo,
 		{Name: "sandbox.bring-back", Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: act(restoreSaved), Hidden: true},
 	}
