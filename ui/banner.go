@@ -47,5 +47,5 @@ func (a *App) leadsTo(view kit.ViewID) string {
 	if i < 0 || i == a.active {
 		return ""
 	}
-	return fmt.Sprintf(" · %d shows it", i+1)
+	return " · " + a.Bindings()[i].Key() + " shows it"
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // actionsTable has a line for each action of the console: its name, its usual keys, "typing" if it
-// acts while text is typed, and the places whose actions are offered with it. The test that writes
+// acts while text is typed (by its chords), and the places whose actions are offered with it. The test that writes
 // docs/keys.md writes it.
 //
 //go:embed actions.tsv
@@ -60,24 +60,19 @@ var pressable = regexp.MustCompile(`^([\pL\pN\pP\pS]|space|f([1-9]|1[0-2])|ctrl\
 
 // action is a line of the table.
 type action struct {
-	name         string
+	place, name  string
 	keys, places []string
 	typing       bool
 }
 
-func (a action) place() string { return a.name[:strings.IndexByte(a.name, '.')] }
-
 // bindings checks the [bindings] table.
 func bindings(entries map[string]any, doc textfile.Doc) (Bindings, error) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
 	var all []action
 	var names []string
 	for line := range strings.Lines(actionsTable) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		names = append(names, f[0])
-		all = append(all, action{f[0], strings.Fields(f[1]), strings.Fields(f[3]), f[2] != ""})
+		all = append(all, action{strings.Split(f[0], ".")[0], f[0], strings.Fields(f[1]), strings.Fields(f[3]), f[2] != ""})
 	}
 	out := Bindings{}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
@@ -85,19 +80,16 @@ func bindings(entries map[string]any, doc textfile.Doc) (Bindings, error) {
 		if i < 0 {
 			return nil, doc.Fault(textfile.At("bindings", name), fmt.Sprintf("no action is named %q: did you mean %q?", name, model.Nearest(name, names)), "a name that docs/keys.md shows, in quotes")
 		}
-		keys, msg, expected := all[i].rebound(entries[name])
-		if msg != "" {
-			return nil, doc.Fault(textfile.At("bindings", name), name+": "+msg, expected)
+		keys, fe := all[i].rebound(entries[name])
+		if fe != nil {
+			return nil, doc.Fault(textfile.At("bindings", name), name+": "+fe.msg, fe.expected)
 		}
 		out[name] = keys
 	}
 	for _, a := range all {
 		for _, b := range all {
-			if a.name == b.name || out[a.name] == nil || !slices.Contains(a.places, b.place()) {
-				continue
-			}
 			for _, key := range out[a.name] {
-				if slices.Contains(out.Keys(b.name, b.keys), key) && (out[b.name] != nil || !slices.Contains(a.keys, key)) {
+				if a.name != b.name && slices.Contains(a.places, b.place) && slices.Contains(out.Keys(b.name, b.keys), key) && (out[b.name] != nil || !slices.Contains(a.keys, key)) {
 					return nil, doc.Fault(textfile.At("bindings", a.name), fmt.Sprintf("%s and %s would both be at %s", a.name, b.name, key), "another key for one of them")
 				}
 			}
@@ -106,10 +98,15 @@ func bindings(entries map[string]any, doc textfile.Doc) (Bindings, error) {
 	return out, nil
 }
 
-// rebound reads an action's own keys: one, or a list.
-func (a action) rebound(value any) (keys []string, msg, expected string) {
-	if slices.Contains([]string{"move", "form", "question"}, a.place()) {
-		return nil, "its keys are the same for everybody", "no line"
+// letters are those of the keys that are text where text is typed.
+func letters(keys []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k != "space" && len([]rune(k)) > 1 })
+}
+
+// rebound reads the operator's own keys of the action: one, or a list.
+func (a action) rebound(value any) (keys []string, fe *fieldError) {
+	if slices.Contains([]string{"move", "form", "question"}, a.place) {
+		return nil, &fieldError{"", "its keys are the same for everybody", "no line"}
 	}
 	list, ok := value.([]any)
 	if !ok {
@@ -122,16 +119,18 @@ func (a action) rebound(value any) (keys []string, msg, expected string) {
 		}
 		switch {
 		case slices.Contains(reserved, key):
-			return nil, key + " means the same everywhere", "another key"
+			return nil, &fieldError{"", key + " means the same everywhere", "another key"}
 		case !pressable.MatchString(key):
-			return nil, fmt.Sprintf("%#v cannot be pressed", v), `a key, or a list of keys, such as "d", "D", "space", "f6", "ctrl+g" or "alt+d"`
-		case a.typing && (key == "space" || len([]rune(key)) == 1):
-			return nil, key + " would be text: the action works while one types", "a key with ctrl or alt, or a function key"
+			return nil, &fieldError{"", fmt.Sprintf("%#v cannot be pressed", v), `a key, or a list of keys, such as "d", "D", "space", "f6", "ctrl+g" or "alt+d"`}
 		}
 		keys = append(keys, key)
 	}
-	if len(keys) == 0 {
-		return nil, "the list is empty", "a key, or no line for the usual one"
+	text := letters(keys)
+	switch {
+	case len(keys) == 0:
+		return nil, &fieldError{"", "the list is empty", "a key, or no line for the usual one"}
+	case a.typing && len(text) > 0 && (len(text) == len(keys) || len(letters(a.keys)) == 0):
+		return nil, &fieldError{"", text[0] + " would be text: the action works while one types", "a key with ctrl or alt, or a function key"}
 	}
-	return keys, "", ""
+	return keys, nil
 }

@@ -32,6 +32,8 @@ console on the emulator and writes down what each place offers. Do not edit this
 file; ` + "`go test ./ui/cli -run TestKeyReference -update`" + ` writes it anew, and without
 ` + "`-update`" + ` the test fails when the file is stale.
 
+The name of an action is for [keys of your own](configuration.md#keys-of-your-own).
+
 On the screen, ` + "`?`" + ` shows the keys that mean something now, and a key that cannot act
 says why. Keys marked ! cost or destroy something; they ask first. What only costs is not
 asked about on the emulator, which charges nothing. The keys of next steps are there only
@@ -460,6 +462,9 @@ func walkRehearsal(w *uitest.Whole) {
 	fromPalette("add profile", "User prefix")
 	w.Press("esc", "esc")
 	w.WaitGone("User prefix")
+	fromPalette("balance", "read anew")
+	w.Press("esc")
+	w.WaitGone("read anew")
 	fromPalette("move time", "Move the emulator's time")
 	w.Press("esc")
 	w.WaitGone("Move the emulator's time")

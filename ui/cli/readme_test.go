@@ -206,6 +206,16 @@ func TestTheFilesOfThePagesLoad(t *testing.T) {
 	}
 }
 
+func TestTheKeysOfOnesOwnOnThePageAreRead(t *testing.T) {
+	t.Parallel()
+	text := block(t, configurationPage, "toml", "[bindings]")
+	file, err := config.Parse("config.toml", []byte(text))
+	noerr.Must(t, err)
+	if b := file.Bindings(); len(b) != strings.Count(text, "=") || b.Key("jobs.download") != "v" {
+		t.Errorf("the page gives %v", b)
+	}
+}
+
 func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

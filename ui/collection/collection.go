@@ -163,10 +163,7 @@ func (c *Collection) current() (row, bool) {
 // Bindings are the overlay's keys.
 func (c *Collection) Bindings() []kit.Binding {
 	r, ok := c.current()
-	busy := ""
-	if c.loaded && c.work.Running() {
-		busy = "a change is in progress"
-	}
+	busy := kit.Reason(c.loaded && c.work.Running(), "a change is in progress")
 	none, folder := busy, busy
 	switch {
 	case busy != "":
@@ -189,7 +186,7 @@ func (c *Collection) Bindings() []kit.Binding {
 	return []kit.Binding{
 		{Name: "requests.open", Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
 		{Name: "requests.rename", Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
-		{Name: "requests.delete", Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; ctrl+u brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
+		{Name: "requests.delete", Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; " + c.deps.Theme.Key("requests.undo") + " brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
 		{Name: "requests.undo", Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last, in this dialog or before.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
 		{Name: "requests.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
 	}
@@ -233,7 +230,7 @@ func (c *Collection) remove() tea.Cmd {
 	d := c.deps
 	return c.change(
 		func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
-		"Deleted "+r.name+". ctrl+u brings it back, later O in the Sandbox; it is kept in "+d.Store.DeletedDir()+" until "+text.Count(fetch.MaxDeletedRequests)+" more are deleted.", "", nil,
+		"Deleted "+r.name+". "+d.Theme.Key("requests.undo")+" brings it back, later "+d.Theme.Key("sandbox.bring-back")+" in the Sandbox; it is kept in "+d.Store.DeletedDir()+" until "+text.Count(fetch.MaxDeletedRequests)+" more are deleted.", "", nil,
 	)
 }
 
@@ -343,7 +340,7 @@ func (c *Collection) Render(w, h int) string {
 	case len(c.entries) == 0:
 		hint := " " + th.KeyHint.Render("esc") + ", then " + th.KeyHint.Render("ctrl+s") + " saves the one in the form."
 		if c.deleted != "" {
-			hint = " " + th.KeyHint.Render("ctrl+u") + " brings " + text.Clean(c.deleted) + " back."
+			hint = " " + th.KeyHint.Render(th.Key("requests.undo")) + " brings " + text.Clean(c.deleted) + " back."
 		}
 		return widget.Block("\n "+th.Muted.Render("No request is saved.")+"\n\n"+hint, w, h)
 	}

@@ -125,7 +125,7 @@ func (p logins) lines(w int) []string {
 		}
 		out = append(out, widget.Wrapped(t.Strong, words+" · "+text.ClockAndAge(p.grid.Started, p.deps.Now()), w)...)
 	case p.problem == "":
-		out = widget.Wrapped(t.Muted, fmt.Sprintf("t makes %d calls to each zone with native access, all at once within the limits", loginCalls), w)
+		out = widget.Wrapped(t.Muted, fmt.Sprintf("%s makes %d calls to each zone with native access, all at once within the limits", t.Key("logins.test"), loginCalls), w)
 	}
 	return out
 }
@@ -135,7 +135,7 @@ func (p logins) details(w int) (title string, out []string) {
 	t, b := p.deps.Theme, p.base
 	switch when := text.ClockAndAge(b.last.Started, p.deps.Now()); {
 	case !b.have:
-		out = widget.Wrapped(t.Muted, "profile "+p.session.ProfileName+" has no baseline yet: C keeps a test of all logins as one", w)
+		out = widget.Wrapped(t.Muted, "profile "+p.session.ProfileName+" has no baseline yet: "+t.Key("logins.baseline")+" keeps a test of all logins as one", w)
 	case !p.sent || p.work.Running():
 		out = widget.Wrapped(t.Muted, "the baseline is of "+when+": "+b.last.Verdict(), w)
 	default:

@@ -155,7 +155,7 @@ func (p refusal) lines(w int) []string {
 	case p.load.Running():
 		return []string{th.Muted.Render("looking for another zone and another key…")}
 	case !p.sent:
-		return widget.Hung(th.KeyHint.Render("[y] "), th.Text, "sends at most "+p.bill()+", one after the other, and none that is no longer needed. Each differs in one thing.", w)
+		return widget.Hung(th.KeyHint.Render("["+th.Key("refusal.send")+"] "), th.Text, "sends at most "+p.bill()+", one after the other, and none that is no longer needed. Each differs in one thing.", w)
 	case p.verdict.Culprit == model.CulpritUnknown:
 		return widget.Hung(th.Warn.Render("? "), th.Text, p.verdict.Text, w)
 	default:

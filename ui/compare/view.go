@@ -48,23 +48,7 @@ func (p *Page) scroll(pane int, msg tea.Msg) {
 
 // Bindings are the keys of the comparison on screen.
 func (p *Page) Bindings() []kit.Binding {
-	out := p.bindings()
-	taken := func(b kit.Binding) bool {
-		for _, key := range b.Keys {
-			for _, o := range out {
-				if o.Matches(key) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	for _, b := range append(p.panes.Bindings(false), widget.MotionBindings()...) {
-		if !taken(b) {
-			out = append(out, b)
-		}
-	}
-	return out
+	return widget.WithMotion(p.bindings(), p.panes.Bindings(false)...)
 }
 
 // Render draws the comparison: the table with its verdict, and below it the cell under the cursor.

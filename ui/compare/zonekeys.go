@@ -48,7 +48,7 @@ func (p zones) bindings() []kit.Binding {
 		}
 	}
 	if p.Running() > 0 {
-		busy = "cells are still running; c cancels one"
+		busy = "cells are still running; " + p.deps.Theme.Key("compare.cancel") + " cancels one"
 	}
 	again, winner := p.whyNotAgain(), busy
 	if winner == "" && p.verdict.Winner < 0 {
@@ -63,13 +63,13 @@ func (p zones) bindings() []kit.Binding {
 		{Name: "compare.adopt", Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
 		{Name: "compare.form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the zone and the method of the cell. Other cells run on.", Group: group, Intent: adoptCell{}, Disabled: none},
 		{Name: "compare.again", Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
-		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
+		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; " + p.deps.Theme.Key("compare.difference") + " shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
 		{Name: "compare.difference", Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
 		{Name: "compare.repeat", Keys: []string{"t"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
 		{Name: "compare.zones", Keys: []string{"e"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Name: "compare.cancel", Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
 		{Name: "compare.code", Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
-		{Name: "compare.back", Keys: []string{"esc", "ctrl+w"}, Label: "back", Help: "Go back to the form. What runs goes on, and ctrl+w shows it again.", Group: group, Intent: closePage{}},
+		{Name: "compare.back", Keys: []string{"esc", "ctrl+w"}, Label: "back", Help: "Go back to the form. What runs goes on, and " + p.deps.Theme.Key("sandbox.compare") + " shows it again.", Group: group, Intent: closePage{}},
 	}
 }
 
@@ -105,14 +105,14 @@ func (adoptWinner) do(p *Page) tea.Cmd {
 		return nil
 	}
 	fill := p.fillOf(at)
-	fill.Notice = fmt.Sprintf("The form has %s now: %s. ctrl+j sends.", p.grid.Cells[at].Place(), p.verdict.Reason)
+	fill.Notice = fmt.Sprintf("The form has %s now: %s. %s sends.", p.grid.Cells[at].Place(), p.verdict.Reason, p.deps.Theme.Key("sandbox.send"))
 	return kit.SendTo(p.deps.View, fill)
 }
 
 func (adoptCell) do(p *Page) tea.Cmd {
 	i, _ := p.cell()
 	fill := p.fillOf(i)
-	fill.Notice = fmt.Sprintf("The form has %s now. ctrl+j sends, ctrl+w shows the comparison again.", p.grid.Cells[i].Place())
+	fill.Notice = fmt.Sprintf("The form has %s now. %s sends, %s shows the comparison again.", p.grid.Cells[i].Place(), p.deps.Theme.Key("sandbox.send"), p.deps.Theme.Key("sandbox.compare"))
 	return kit.SendTo(p.deps.View, fill)
 }
 

@@ -387,7 +387,7 @@ func (p *Page) foreign() bool {
 func (p *Page) whyNotAgain() string {
 	switch {
 	case p.Running() > 0:
-		return "cells are still running; c cancels one"
+		return "cells are still running; " + p.deps.Theme.Key("compare.cancel") + " cancels one"
 	case p.foreign():
 		return "it was made with profile " + p.grid.Profile
 	}

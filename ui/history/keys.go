@@ -49,7 +49,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.everyProfile() {
 		profiles = "this profile"
 	}
-	out := []kit.Binding{
+	return widget.WithMotion([]kit.Binding{
 		open,
 		{Name: "history.filter", Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
 		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles, with the cost of each, or those of the profile in use alone.", Group: "Filter", Intent: otherProfiles{}},
@@ -58,22 +58,13 @@ func (m *Model) Bindings() []kit.Binding {
 		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
 		{Name: "history.reload", Keys: []string{"r", "ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
 		{Name: "history.oldest", Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
-	}
-	for _, b := range widget.MotionBindings() {
-		if !b.Matches("G") {
-			out = append(out, b)
-		}
-	}
-	return out
+	})
 }
 
 // logBindings are the keys for the emulator's journal.
 func (m *Model) logBindings() []kit.Binding {
 	const group = "What the emulator saw"
-	none := ""
-	if m.log.table.Len() == 0 {
-		none = "no request is selected"
-	}
+	none := kit.Reason(m.log.table.Len() == 0, "no request is selected")
 	return append([]kit.Binding{
 		{Name: "log.open", Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openRequest{}, Disabled: none},
 		{Name: "log.back", Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleLog{}},

@@ -64,7 +64,7 @@ func (m *Model) renderList(w, h int) string {
 	case h <= 0:
 		return ""
 	case !m.loaded && m.problem != "":
-		return widget.Trouble(th, m.problem, "r tries again.", w, h)
+		return widget.Trouble(th, m.problem, th.Key("history.reload")+" tries again.", w, h)
 	case !m.loaded:
 		return widget.Block("\n "+th.Muted.Render("reading the journal…"), w, h)
 	}

@@ -448,7 +448,7 @@ func (b *Inbox) byteLines(w int) []string {
 		shown := o.head.Raw
 		if o.head.Plain != nil {
 			shown = o.head.Plain
-			out = append(out, t.Muted.Render(text.Cut("inflated from gzip; ] shows the bytes as they came", w)))
+			out = append(out, t.Muted.Render(text.Cut("inflated from gzip; "+t.Key("inbox.bytes")+" shows the bytes as they came", w)))
 		}
 		for _, line := range strings.Split(string(shown), "\n") {
 			out = append(out, widget.Wrapped(kit.Ink{}, text.Clean(line), w)...)

@@ -19,13 +19,7 @@ func (b *Inbox) Bindings() []kit.Binding {
 	if b.CapturingText() {
 		return b.filter.Bindings("webhooks", inbox.Fields(b.deps.Now()).Examples(), true)
 	}
-	none, busy := "", ""
-	if !ok {
-		none = "no webhook is selected"
-	}
-	if b.work.Running() {
-		busy = "it is being worked on"
-	}
+	none, busy := kit.Reason(!ok, "no webhook is selected"), kit.Reason(b.work.Running(), "it is being worked on")
 	receive := kit.Binding{Name: "inbox.receive", Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
 	switch {
 	case b.receivesHere:

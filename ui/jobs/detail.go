@@ -45,7 +45,7 @@ func (d *detail) intro(w int) []string {
 func (d *detail) lines(j model.Job, w int) []string {
 	t, now := d.m.deps.Theme, d.m.deps.Clock.Now()
 	glyph, ink := t.JobMark(j)
-	out := widget.Wrapped(ink, glyph+" "+cmp.Or(doubtWords(j), j.Label()), w)
+	out := widget.Wrapped(ink, glyph+" "+cmp.Or(doubtWords(t, j), j.Label()), w)
 	switch says := saysOf(j, now); {
 	case says != "" && j.Doubt() == "":
 		out = widget.Hung(out[0]+" ", t.Muted, "("+says+")", w)
@@ -53,7 +53,7 @@ func (d *detail) lines(j model.Job, w int) []string {
 		out = append(out, widget.Wrapped(t.Muted, "("+says+")", w)...)
 	}
 	if j.GivenUp() && !d.m.follow.jobs[j.ID].On {
-		out = append(out, widget.Wrapped(t.Warn, "The console has stopped asking for it: f asks again.", w)...)
+		out = append(out, widget.Wrapped(t.Warn, "The console has stopped asking for it: "+t.Key("jobs.follow")+" asks again.", w)...)
 	}
 	if hasProgress(j) {
 		out = append(out, progressLine(j, w))
@@ -65,14 +65,14 @@ func (d *detail) lines(j model.Job, w int) []string {
 	if !j.WebhookDue.IsZero() && !j.State.Final() {
 		out = append(out, widget.Fact(t, "webhook", webhookWords(j, now), w)...)
 	}
-	for _, a := range advice(j) {
+	for _, a := range advice(t, j) {
 		out = append(out, widget.Wrapped(t.Warn, a, w)...)
 	}
 	out = append(out, d.faultLines(j, w)...)
 	out = append(out, d.notes(j, w)...)
 	out = append(out, d.rowLines(j.Rows, w)...)
 	if words := j.LackingWords(); words != "" {
-		out = append(out, widget.Wrapped(t.Warn, "! "+words+"; d downloads it again", w)...)
+		out = append(out, widget.Wrapped(t.Warn, "! "+words+"; "+t.Key("jobs.download")+" downloads it again", w)...)
 	}
 	if bad := j.Rejected(); bad.Rows > 0 {
 		out = append(out, widget.Fact(t, "bad rows", fmt.Sprintf("%d, kept in %s", bad.Rows, bad.File), w)...)
@@ -153,13 +153,13 @@ func (d *detail) notes(j model.Job, w int) []string {
 	case followed.On:
 		return widget.Wrapped(t.Muted, "followed: the service is asked now and then until the state is final", w)
 	case followed.Err != nil:
-		return widget.Wrapped(t.Muted, "not followed: "+followed.Err.Error()+" · f follows it again", w)
+		return widget.Wrapped(t.Muted, "not followed: "+followed.Err.Error()+" · "+t.Key("jobs.follow")+" follows it again", w)
 	case known:
-		return widget.Wrapped(t.Muted, "not followed any more · f follows it again", w)
+		return widget.Wrapped(t.Muted, "not followed any more · "+t.Key("jobs.follow")+" follows it again", w)
 	case why != "":
 		return widget.Wrapped(t.Muted, "not followed: "+why, w)
 	case watchable(j):
-		return widget.Wrapped(t.Muted, "waiting to be followed · f follows it now", w)
+		return widget.Wrapped(t.Muted, "waiting to be followed · "+t.Key("jobs.follow")+" follows it now", w)
 	default:
 		return nil
 	}
@@ -200,7 +200,7 @@ func (d *detail) steps(j model.Job) []step {
 			if j.State != model.JobRefused { // what would be corrected is a request that has been accepted
 				break
 			}
-			next.name, next.do, next.help = "jobs.again", intentAgain, next.help+": a, then e"
+			next.name, next.do, next.help = "jobs.again", intentAgain, next.help+": "+d.m.deps.Theme.Key("jobs.again")+", then e"
 			next.disabled = d.m.whyNot(next.do)
 		case model.ActionCheckNetwork, model.ActionTrustCA, model.ActionDialect:
 			next.name, next.key, next.label, next.do = kit.StepName(model.ActionCheckNetwork), kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile

@@ -151,7 +151,7 @@ func (dl *downloads) finish(d doDownload, done model.Job, err error) tea.Cmd {
 		again.to.DropPartial = true
 		return dl.confirm(again, "Discard the partial download?", foreign.File+" is of another result or another format, or cannot be read. Its content is lost.", "discard it")
 	case kept != nil && errors.Is(err, context.Canceled):
-		return kit.Warn("stopped: " + kept.Resume() + " (d goes on)")
+		return kit.Warn("stopped: " + kept.Resume() + " (" + dl.m.deps.Theme.Key("jobs.download") + " goes on)")
 	case errors.Is(err, context.Canceled):
 		return kit.Warn("the download was stopped; nothing of it is kept")
 	case errors.Is(err, service.ErrLocked):
@@ -165,7 +165,7 @@ func (dl *downloads) finish(d doDownload, done model.Job, err error) tea.Cmd {
 		said += "; " + note
 	}
 	toast := kit.Info(said)
-	if doubt := doubtWords(done); doubt != "" {
+	if doubt := doubtWords(dl.m.deps.Theme, done); doubt != "" {
 		toast = kit.Warn(done.ID + ": " + doubt + " · " + said)
 	}
 	if j, ok := dl.m.list.selected(); ok && dl.m.records.FileMissing() && j.ID == done.ID {
@@ -199,11 +199,11 @@ func (dl *downloads) lines(j model.Job, w int) []string {
 	t := dl.m.deps.Theme
 	if dl.job != j.ID {
 		if kept := dl.ended[j.ID].note; kept != "" {
-			return widget.Wrapped(t.Warn, "! the download did not end: "+text.Clean(kept)+" · d goes on", w)
+			return widget.Wrapped(t.Warn, "! the download did not end: "+text.Clean(kept)+" · "+t.Key("jobs.download")+" goes on", w)
 		}
 		return nil
 	}
-	out := widget.Wrapped(kit.Ink{}, "downloading · "+dl.speed(dl.m.deps.Clock.Now())+" · d stops it", w)
+	out := widget.Wrapped(kit.Ink{}, "downloading · "+dl.speed(dl.m.deps.Clock.Now())+" · "+dl.m.deps.Theme.Key("jobs.download")+" stops it", w)
 	if dl.note != "" {
 		out = append(out, widget.Wrapped(t.Muted, text.Clean(dl.note), w)...)
 	}

@@ -124,7 +124,7 @@ func (w *following) event(f service.Followed) tea.Cmd {
 		return tea.Batch(w.announce(f.Job), w.notifyEnd(f.Job), w.showProgress())
 	case f.Job.State == model.JobMayHave: // nobody asks about it
 		delete(w.jobs, id)
-		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.keysHint(f.Job, " (s looks for it in the service's list)")))
+		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.keysHint(f.Job, " ("+w.m.deps.Theme.Key("jobs.settle")+" looks for it in the service's list)")))
 	case !f.On && before.On && f.Err != nil:
 		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" (f follows it again)"), w.showProgress())
 	}
@@ -134,9 +134,9 @@ func (w *following) event(f service.Followed) tea.Cmd {
 func (w *following) announce(j model.Job) tea.Cmd {
 	switch {
 	case j.Doubt() != "":
-		return kit.Warn(w.naming(j) + ": " + j.Doubt() + w.keysHint(j, ": d downloads what there is, a launches it again"))
+		return kit.Warn(w.naming(j) + ": " + j.Doubt() + w.keysHint(j, ": "+w.m.deps.Theme.Key("jobs.download")+" downloads what there is, "+w.m.deps.Theme.Key("jobs.again")+" launches it again"))
 	case j.State == model.JobReady:
-		return kit.Info(w.naming(j) + " is ready" + w.keysHint(j, ": d downloads, p shows its first records"))
+		return kit.Info(w.naming(j) + " is ready" + w.keysHint(j, ": "+w.m.deps.Theme.Key("jobs.download")+" downloads, "+w.m.deps.Theme.Key("jobs.preview")+" shows its first records"))
 	case j.State == model.JobFailed:
 		return kit.FailIn(kit.Jobs, w.naming(j)+" failed: "+cmp.Or(j.Detail, "the service gave no reason"))
 	case j.State == model.JobExpired:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
 
@@ -19,14 +20,14 @@ func jobTitle(j model.Job) string {
 }
 
 // doubtWords are the doubt about a job's result, with the key that shows why; empty for none.
-func doubtWords(j model.Job) string {
+func doubtWords(t *kit.Theme, j model.Job) string {
 	switch doubt := j.Doubt(); {
 	case doubt == "" || j.State == model.JobReady:
 		return doubt
 	case j.Rows.Drift.Text != "":
-		return doubt + " (D shows the fields)"
+		return doubt + " (" + t.Key("jobs.drift") + " shows the fields)"
 	default:
-		return doubt + " (p shows the rows)"
+		return doubt + " (" + t.Key("jobs.preview") + " shows the rows)"
 	}
 }
 
@@ -98,7 +99,7 @@ func progressLine(j model.Job, w int) string {
 }
 
 // advice says what the operator should do about a job; empty for nothing.
-func advice(j model.Job) []string {
+func advice(t *kit.Theme, j model.Job) []string {
 	switch j.State {
 	case model.JobMayHave:
 		why := "The service may have started (and bill) this job."
@@ -107,17 +108,17 @@ func advice(j model.Job) []string {
 		}
 		return []string{
 			why,
-			"It is never resent automatically. s looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with a.",
+			"It is never resent automatically. " + t.Key("jobs.settle") + " looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with " + t.Key("jobs.again") + ".",
 		}
 	case model.JobNotSent:
 		if j.SaidNotStarted() {
-			return []string{"It was marked as not started. a launches it again."}
+			return []string{"It was marked as not started. " + t.Key("jobs.again") + " launches it again."}
 		}
-		return []string{"Nothing was sent and nothing is billed. a launches it again."}
+		return []string{"Nothing was sent and nothing is billed. " + t.Key("jobs.again") + " launches it again."}
 	case model.JobRefused:
-		return []string{"The service answered and did not start it; nothing is billed. a, then e, corrects it and launches it again."}
+		return []string{"The service answered and did not start it; nothing is billed. " + t.Key("jobs.again") + ", then e, corrects it and launches it again."}
 	case model.JobFailed:
-		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
+		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (" + t.Key("console.sandbox") + ") before launching it again."}
 	case model.JobExpired:
 		if j.Forgotten() { // its fault says all of it
 			return nil

@@ -103,7 +103,7 @@ func (n *launches) question(r service.Report, questions []ask.Question, then fun
 		case ask.Unsettled:
 			line := widget.Sentence(q.Text)
 			if r.Repeated.State == model.JobMayHave {
-				line += " s looks for it in the service's list."
+				line += " " + n.m.deps.Theme.Key("jobs.settle") + " looks for it in the service's list."
 			}
 			lines = append(lines, line)
 		default:
@@ -194,7 +194,7 @@ func (n *launches) ended(dataset string, out service.Launched, err error) tea.Cm
 	cmds := []tea.Cmd{n.closeForm(), n.m.follow.begin()}
 	switch job.State {
 	case model.JobMayHave:
-		cmds = append(cmds, kit.FailIn(kit.Jobs, "job on "+datasetWords(job.Dataset)+" may have started, so it is not sent again: s looks for it in the service's list"))
+		cmds = append(cmds, kit.FailIn(kit.Jobs, "job on "+datasetWords(job.Dataset)+" may have started, so it is not sent again: "+n.m.deps.Theme.Key("jobs.settle")+" looks for it in the service's list"))
 	case model.JobRefused, model.JobNotSent:
 		cmds = append(cmds, kit.FailIn(kit.Jobs, "job on "+datasetWords(job.Dataset)+": "+job.State.Label()+": "+job.Detail))
 	default:
@@ -211,7 +211,7 @@ func (n *launches) pasted(text string) tea.Cmd {
 	rows := strings.Fields(text)
 	for _, r := range rows {
 		if !strings.HasPrefix(r, "http://") && !strings.HasPrefix(r, "https://") {
-			return kit.Warn("the pasted text is not a list of addresses: n opens the dialog, which also accepts CSV and JSON")
+			return kit.Warn("the pasted text is not a list of addresses: " + n.m.deps.Theme.Key("jobs.new") + " opens the dialog, which also accepts CSV and JSON")
 		}
 	}
 	if len(rows) == 0 {

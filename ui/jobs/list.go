@@ -42,7 +42,7 @@ func (l *jobList) render(w, h int) string {
 	t, focused := l.m.deps.Theme, l.m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
 	if l.unreadable() {
-		lines := widget.Wrapped(kit.Ink{}, "The ledger cannot be read: "+l.err.Error()+". r reads it again.", iw-2)
+		lines := widget.Wrapped(kit.Ink{}, "The ledger cannot be read: "+l.err.Error()+". "+t.Key("jobs.reload")+" reads it again.", iw-2)
 		return widget.Pane(t, "Jobs", true, w, h, strings.Join(lines, "\n"))
 	}
 	title := "Jobs"
@@ -73,7 +73,7 @@ func (l *jobList) Empty(filtered bool) string {
 	case !l.loaded:
 		return "reading the ledger…"
 	default:
-		return "no jobs yet: n launches one"
+		return "no jobs yet: " + l.m.deps.Theme.Key("jobs.new") + " launches one"
 	}
 }
 

@@ -170,7 +170,7 @@ func (m *Model) radiusLines(w int) []string {
 	case m.radius.scanned:
 		out = append(out, widget.Hung("", t.Muted, fmt.Sprintf("searched %s files in %s", text.Count(m.radius.files), strings.Join(m.radius.folders, ", ")), w)...)
 	case !m.radius.slot.Running() && unknown == "":
-		out = append(out, widget.Hung("", t.Muted, "searched: profiles, saved requests, running jobs and the records of keys; s searches folders, too", w)...)
+		out = append(out, widget.Hung("", t.Muted, "searched: profiles, saved requests, running jobs and the records of keys; "+t.Key("keys.scan")+" searches folders, too", w)...)
 	}
 	for _, p := range m.radius.problems {
 		out = append(out, widget.Hung(t.Warn.Render("! "), t.Warn, p, w)...)

@@ -31,7 +31,7 @@ func (r listRows) Empty(filtered bool) string {
 	case unread != nil:
 		return unread.Error()
 	default:
-		return "no keys yet: a records one"
+		return "no keys yet: " + r.m.deps.Theme.Key("keys.add") + " records one"
 	}
 }
 

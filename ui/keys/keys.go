@@ -116,7 +116,7 @@ func (m *Model) whyNotEnded(k model.Key) string {
 
 func (m *Model) whyNotRefresh(k model.Key) string {
 	if _, running := m.running(k.Name); running {
-		return k.Name + " is already being rotated: R continues it"
+		return k.Name + " is already being rotated: " + m.deps.Theme.Key("keys.rotate") + " continues it"
 	}
 	return m.whyNotRotate(k)
 }

@@ -153,7 +153,7 @@ func (m *Model) open(name string) tea.Cmd {
 		case m.list.unread != nil:
 			return kit.Warn(m.list.unread.Error())
 		}
-		return kit.Warn("key " + name + " is not recorded: a records it")
+		return kit.Warn("key " + name + " is not recorded: " + m.deps.Theme.Key("keys.add") + " records it")
 	}
 	m.side, m.panes.At, m.text = sideDetail, paneList, widget.Scroll{}
 	return nil

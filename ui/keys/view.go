@@ -229,7 +229,7 @@ func (m *Model) detailLines(w int) []string {
 		return []string{t.Muted.Render("no key is selected: the filter lets none through")}
 	}
 	if !ok {
-		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
+		return []string{t.Muted.Render(t.Key("keys.add") + " records a key: its dates and where its value is, never the value")}
 	}
 	glyph, ink := m.stateMark(k, now)
 	out := []string{ink.Render(glyph+" "+m.stateWord(k, now)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
@@ -240,16 +240,16 @@ func (m *Model) detailLines(w int) []string {
 		out = append(out, widget.Hung(t.Muted.Render("Clock     "), kit.Ink{}, line, w)...)
 	}
 	if p, running := m.running(k.Name); running {
-		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · R continues"+datesOf(p), w)...)
+		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · "+t.Key("keys.rotate")+" continues"+datesOf(p), w)...)
 	} else if p, left := m.unfinished(k); left {
-		out = append(out, widget.Hung(t.Warn.Render("Rotation  "), t.Warn, p.UnfinishedState()+" · l says what to do"+datesOf(p), w)...)
+		out = append(out, widget.Hung(t.Warn.Render("Rotation  "), t.Warn, p.UnfinishedState()+" · "+t.Key("keys.lint")+" says what to do"+datesOf(p), w)...)
 	}
 	if p, ended := m.ended(k); ended {
 		words := "the last rotation ended "
 		if p.Abandoned {
 			words = "the last rotation was given up "
 		}
-		out = append(out, widget.Hung(t.Muted.Render("Rotated   "), kit.Ink{}, words+widget.Moment(p.Ended, now)+" · o opens it", w)...)
+		out = append(out, widget.Hung(t.Muted.Render("Rotated   "), kit.Ink{}, words+widget.Moment(p.Ended, now)+" · "+t.Key("keys.last-rotation")+" opens it", w)...)
 	}
 	add := func(name, value string) {
 		out = append(out, widget.Fact(t, name, cmp.Or(value, "not recorded"), w)...)

@@ -68,6 +68,26 @@ func InForm(bindings []Binding) bool {
 	return slices.ContainsFunc(bindings, func(b Binding) bool { return b.Group == GroupForm })
 }
 
+// Reason is why a binding cannot act, or empty where it can.
+func Reason(disabled bool, why string) string {
+	if disabled {
+		return why
+	}
+	return ""
+}
+
+// Bound gives bindings the operator's own keys.
+func (t *Theme) Bound(list []Binding) []Binding {
+	list = slices.Clone(list)
+	for i, b := range list {
+		list[i].Keys = t.Rebound.Keys(b.Name, b.Keys)
+	}
+	return list
+}
+
+// Key is the key of an action, for a sentence that names it.
+func (t *Theme) Key(name string) string { return t.Rebound.Key(name) }
+
 // Find returns the first binding for a key; with typing, only those that act while
 // text is captured.
 func Find(bindings []Binding, key string, typing bool) (Binding, bool) {

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"slices"
+	"strings"
 
 	"zonedeck/model"
 )
@@ -15,6 +16,14 @@ func StepKey(a model.Action) string {
 		model.ActionShowFields: "F", model.ActionSaveSample: "S", model.ActionCheckNetwork: "P", model.ActionDialect: "P",
 		model.ActionWhatRefuses: "I",
 	}[a]
+}
+
+// StepName is the name of a next step's binding: "steps.check-key". To try again is to send the form again.
+func StepName(a model.Action) string {
+	if a == model.ActionRetry {
+		return "sandbox.send"
+	}
+	return "steps." + strings.ReplaceAll(string(a), "_", "-")
 }
 
 // StepSends reports whether a letter of a next step sends; where that is billed, it asks first.

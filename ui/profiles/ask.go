@@ -73,7 +73,7 @@ func (f *form) unask() {
 	}
 	f.endAsking()
 	f.asking.times++
-	f.Form.SetNote(fieldAccount, widget.Note{Text: "not asked to the end: ctrl+r asks again"})
+	f.Form.SetNote(fieldAccount, widget.Note{Text: "not asked to the end: " + f.deps.Theme.Key("account.ask") + " asks again"})
 }
 
 // secretRef is the reference of the key, where its value was not typed.
@@ -130,11 +130,13 @@ func (f *form) outdated() {
 	for _, field := range []string{fieldValue, fieldSecret, fieldLevel, fieldProxy, fieldCA, fieldZones} {
 		f.Form.SetNote(field, widget.Note{})
 	}
-	f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
+	f.Form.SetNote(fieldAccount, widget.Note{Text: f.askAgain()})
 }
 
 // askAgain stands where a verdict was.
-const askAgain = "what was asked has changed since: ctrl+r asks again"
+func (f *form) askAgain() string {
+	return "what was asked has changed since: " + f.deps.Theme.Key("account.ask") + " asks again"
+}
 
 // fillFound puts what the account said into the form, and the verdicts beside it.
 func (f *form) fillFound(r read) {
@@ -223,7 +225,7 @@ func (f *form) zonesNote() widget.Note {
 		case i < fewZones:
 			n.Text += "\n" + glyphs[c.Verdict.State] + " " + c.Subject + ": " + c.Verdict.Text
 		case i == fewZones:
-			n.Text += fmt.Sprintf("\n… and %d more: ctrl+l shows each zone", len(checks)-fewZones)
+			n.Text += fmt.Sprintf("\n… and %d more: %s shows each zone", len(checks)-fewZones, f.deps.Theme.Key("account.zones"))
 		}
 	}
 	return n

@@ -84,7 +84,7 @@ func (f *form) head(lists bool) string {
 	case f.edits != nil:
 		words := "Only the lines that differ are written."
 		if lists {
-			words += " ctrl+r asks the account again."
+			words += " " + f.deps.Theme.Key("account.ask") + " asks the account again."
 		}
 		if f.edits.ReadOnly {
 			words = "This profile is read-only: nothing is saved unless you switch Read-only off here. " + words
@@ -154,7 +154,7 @@ func (f *form) Handle(msg tea.Msg) (tea.Cmd, bool) {
 		f.Problem = ""
 		if msg.about != f.credential() {
 			f.stale = true
-			f.Form.SetNote(fieldAccount, widget.Note{Text: askAgain})
+			f.Form.SetNote(fieldAccount, widget.Note{Text: f.askAgain()})
 			break
 		}
 		f.fillFound(msg)
@@ -205,7 +205,7 @@ func (f *form) follow(values *widget.Form) {
 	}
 	if f.tested != "" && f.tested != f.proxyEntry() {
 		f.tested = ""
-		values.SetNote(fieldProxy, widget.Note{Text: "not tested: ctrl+r tests it"})
+		values.SetNote(fieldProxy, widget.Note{Text: "not tested: " + f.deps.Theme.Key("account.ask") + " tests it"})
 	}
 	scheme := values.Value(fieldStore)
 	f.chosen = f.chosen || values.Focused() == fieldStore
@@ -442,7 +442,7 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 	f.Settled(values)
 	if f.stale && f.draft().Refusal() == nil {
 		f.stale = false // it was said
-		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: ctrl+r asks again, ctrl+s once more saves it unasked."
+		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: " + f.deps.Theme.Key("account.ask") + " asks again, " + f.deps.Theme.Key("dialog.submit") + " once more saves it unasked."
 		return nil
 	}
 	d := f.draft()

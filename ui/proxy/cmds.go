@@ -48,7 +48,7 @@ func (m *Model) askTest(pause time.Duration) tea.Cmd {
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Test the login?",
-		Body:  fmt.Sprintf("Zone %s: %s. %s ctrl+j tests without this question.", text.Clean(string(m.zone().Name)), text.Counted(rounds, "call"), m.exits.PriceWords(rounds, m.zone())),
+		Body:  fmt.Sprintf("Zone %s: %s. %s %s tests without this question.", text.Clean(string(m.zone().Name)), text.Counted(rounds, "call"), m.exits.PriceWords(rounds, m.zone()), m.deps.Theme.Key("proxy.test-now")),
 		Yes:   "test it", View: kit.Proxy, Intent: beginTest{pause},
 	})
 }

@@ -190,9 +190,9 @@ func (m *Model) clientLines(w int) []string {
 		out = append(out, widget.Wrapped(t.Muted, c.Note, w)...)
 	}
 	out = append(out, "")
-	what := "to make it trust the CA (y copies it):"
+	what := "to make it trust the CA (" + t.Key("trust.copy") + " copies it):"
 	if m.profile.CA == "" {
-		what = "to make it trust the CA, saved as " + model.CAPlace + " (y copies it):"
+		what = "to make it trust the CA, saved as " + model.CAPlace + " (" + t.Key("trust.copy") + " copies it):"
 	}
 	out = append(out, widget.Wrapped(t.Muted, what, w)...)
 	for _, line := range c.Install {
@@ -202,7 +202,7 @@ func (m *Model) clientLines(w int) []string {
 		return out
 	}
 	out = append(out, "")
-	out = append(out, widget.Wrapped(t.Muted, "or the whole system (s copies it):", w)...)
+	out = append(out, widget.Wrapped(t.Muted, "or the whole system ("+t.Key("trust.copy-system")+" copies it):", w)...)
 	for _, line := range m.systemInstall() {
 		out = append(out, widget.Wrapped(t.Strong, line, w)...)
 	}

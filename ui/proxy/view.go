@@ -112,7 +112,7 @@ func (m *Model) measuredTrust(w int) []string {
 	for _, c := range r.Clients {
 		parts = append(parts, say(string(c.Client), c.Verdict))
 	}
-	out := flowed(append(parts, "c shows why"), w-10)
+	out := flowed(append(parts, t.Key("proxy.trust")+" shows why"), w-10)
 	for i, l := range out {
 		name := ""
 		if i == 0 {
@@ -156,7 +156,7 @@ func (m *Model) passwordText() string {
 	case z.Password == "":
 		return "no reference in the profile"
 	default:
-		return "•••••••• · " + kit.RefLabel(z.Password) + " · v shows it for 5 s"
+		return "•••••••• · " + kit.RefLabel(z.Password) + " · " + m.deps.Theme.Key("proxy.password") + " shows it for 5 s"
 	}
 }
 
@@ -197,7 +197,7 @@ func (m *Model) renderUses(w, h int) string {
 	t, focused := m.deps.Theme, m.panes.At == paneUse
 	iw, ih := widget.Inner(w, h)
 	if !m.pasted.open {
-		return m.example.Pane(t, "Use it in curl · x shows Python, Go, Node and more", focused, w, h, widget.Code(t, m.curl(), iw-1))
+		return m.example.Pane(t, "Use it in curl · "+t.Key("proxy.code")+" shows Python, Go, Node and more", focused, w, h, widget.Code(t, m.curl(), iw-1))
 	}
 	var notes []string
 	for _, n := range m.pasted.notes {

@@ -107,7 +107,7 @@ func (r *result) lines(w int) []string {
 	case r.deps.Refused != "":
 		lines = widget.Hung(th.Muted.Render("· "), th.Text, "Nothing is written: "+r.deps.Refused+".", w-2)
 	default:
-		lines = widget.Hung(th.KeyHint.Render("[s] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+", in place of what stands there. Zones without one keep theirs.", w-2)
+		lines = widget.Hung(th.KeyHint.Render("["+th.Key("rates.save")+"] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+", in place of what stands there. Zones without one keep theirs.", w-2)
 	}
 	for _, c := range r.costs {
 		rate := th.Muted.Render("-")

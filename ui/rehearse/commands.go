@@ -36,10 +36,7 @@ const group = "Emulator"
 
 // Commands are the palette's entries.
 func Commands(d Deps) []kit.Binding {
-	why := ""
-	if d.Emulator == nil {
-		why = "only the local emulator can do this; " + d.Profile + " is a real account"
-	}
+	why := kit.Reason(d.Emulator == nil, "only the local emulator can do this; "+d.Profile+" is a real account")
 	open := func(make func(Deps) kit.Overlay) tea.Cmd {
 		return func() tea.Msg { return kit.Open{Overlay: make(d)} }
 	}

@@ -104,18 +104,12 @@ func (l *faultList) Bindings() []kit.Binding {
 	if f.Off {
 		turn.Label = "on"
 	}
-	out := []kit.Binding{
+	return widget.WithMotion([]kit.Binding{
 		{Name: "faults.add", Keys: []string{"a"}, Label: "add", Help: "Add a fault.", Group: "Faults", Intent: listAdd{}},
 		turn,
 		{Name: "faults.remove", Keys: []string{"X"}, Label: "remove", Help: "Remove the fault from the emulator.", Group: "Faults", Intent: listRemove{}, Disabled: none, Dangerous: true},
 		{Name: "faults.close", Keys: []string{"esc", "q"}, Label: "close", Help: "Close the list; the faults stay.", Intent: kit.Close{}},
-	}
-	for _, b := range widget.MotionBindings() {
-		if !b.Matches("space") {
-			out = append(out, b)
-		}
-	}
-	return out
+	})
 }
 
 // Update handles intents and motions.
@@ -183,7 +177,7 @@ func (l *faultList) Render(w, h int) string {
 	case !l.loaded:
 		return widget.Block("\n "+th.Muted.Render("asking the emulator…"), w, h)
 	case len(l.faults) == 0:
-		return widget.Block("\n "+th.Muted.Render("No fault is set: the emulator works normally.")+"\n\n "+th.KeyHint.Render("a")+" adds one.", w, h)
+		return widget.Block("\n "+th.Muted.Render("No fault is set: the emulator works normally.")+"\n\n "+th.KeyHint.Render(th.Key("faults.add"))+" adds one.", w, h)
 	}
 	detail := ""
 	if f, ok := l.current(); ok {

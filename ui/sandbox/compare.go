@@ -13,7 +13,7 @@ func (m *Model) compareForm() tea.Cmd {
 	m.form.tried = true
 	m.refresh()
 	if shown, running := m.compare.ShowFor(m.form.request); running {
-		return kit.Warn("This comparison is still running. When it has ended, ctrl+w compares the form's request.")
+		return kit.Warn("This comparison is still running. When it has ended, " + m.deps.Theme.Key("sandbox.compare") + " compares the form's request.")
 	} else if shown {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (m *Model) fillFrom(f compare.Fill) tea.Cmd {
 	}
 	m.compare.Show()
 	if changed {
-		return m.form.notify("The form holds this request now; U undoes this.")
+		return m.form.notify("The form holds this request now; " + m.deps.Theme.Key("sandbox.undo") + " undoes this.")
 	}
 	return nil
 }

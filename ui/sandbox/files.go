@@ -194,6 +194,6 @@ func (m *Model) loadSaved(name string) tea.Cmd {
 		}
 		m.setForm(draftOf(r))
 		m.form.opened = name
-		return m.form.notify("The form holds " + name + ". Nothing was sent; U undoes this.")
+		return m.form.notify("The form holds " + name + ". Nothing was sent; " + m.deps.Theme.Key("sandbox.undo") + " undoes this.")
 	})
 }

@@ -68,11 +68,7 @@ func (m *Model) keyLines(w, h int) []string {
 		if b.Disabled != "" || b.Key() == "" || b.Group == "Move" || b.Group == "Form" {
 			continue
 		}
-		keys := make([]string, len(b.Keys))
-		for i, k := range b.Keys {
-			keys[i] = widget.KeyName(k)
-		}
-		head := " " + m.deps.Theme.KeyHint.Render(text.Fit(strings.Join(keys, " "), keyW)) + " "
+		head := " " + m.deps.Theme.KeyHint.Render(text.Fit(widget.KeyNames(b.Keys), keyW)) + " "
 		out = append(out, widget.Hung(head, m.deps.Theme.KeyLabel, b.Help, w-1)...)
 	}
 	return append([]string{""}, out[:min(len(out), h-4)]...)

@@ -36,7 +36,7 @@ type historyPane struct {
 	problem string
 }
 
-func newHistoryPane() historyPane {
+func newHistoryPane(t *kit.Theme) historyPane {
 	var p historyPane
 	p.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 10},
@@ -46,7 +46,7 @@ func newHistoryPane() historyPane {
 		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
 		{Title: "URL", Width: 16, Flex: true},
 	}
-	p.table.Empty = "No fetch yet. ctrl+j sends the request."
+	p.table.Empty = "No fetch yet. " + t.Key("sandbox.send") + " sends the request."
 	return p
 }
 

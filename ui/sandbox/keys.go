@@ -248,7 +248,7 @@ func (m *Model) fileBindings() []kit.Binding {
 		undo.Disabled = "no step has filled the form"
 	}
 	return []kit.Binding{
-		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. U brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
+		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. " + m.deps.Theme.Key("sandbox.undo") + " brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
 		{Name: "sandbox.save", Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
 		{Name: "sandbox.saved-requests", Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
 		m.valuesBinding(),

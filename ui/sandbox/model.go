@@ -147,7 +147,7 @@ type work struct {
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: panes}, session: kit.Session{Profile: d.Profile.CurrentProfile()}}
 	m.form = newFormPane(d.Theme)
-	m.history = newHistoryPane()
+	m.history = newHistoryPane(d.Theme)
 	m.form.deps, m.history.deps, m.result.deps = &m.deps, &m.deps, &m.deps
 	m.result.body = inspect.New(d.Ctx, kit.Sandbox, d.Theme, d.Pictures)
 	m.result.body.Remember(d.Filters)

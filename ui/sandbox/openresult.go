@@ -102,7 +102,7 @@ func (m *Model) fetchLoaded(id, profile string, res model.FetchResult, err error
 		m.result.profile = profile
 	}
 	if m.setForm(m.draftOfShown()) {
-		notice = m.form.notify("The form holds this request now; U undoes this.")
+		notice = m.form.notify("The form holds this request now; " + m.deps.Theme.Key("sandbox.undo") + " undoes this.")
 	}
 	m.result.draft = m.form.draft()
 	m.focus(paneResult)
@@ -140,7 +140,7 @@ func (m *Model) newRequest() tea.Cmd {
 	d.Zone, d.Via, d.Key, d.URL = m.form.draft().Zone, m.form.draft().Via, m.form.draft().Key, ""
 	var told tea.Cmd
 	if m.setForm(d) {
-		told = m.form.notify("The form is empty; U brings back what it held.")
+		told = m.form.notify("The form is empty; " + m.deps.Theme.Key("sandbox.undo") + " brings back what it held.")
 	}
 	m.form.tried, m.form.emptied = false, true
 	return tea.Batch(told, m.form.form.FocusOn(string(fieldURL), true))
@@ -187,7 +187,7 @@ func (m *Model) runStep(msg runStep) tea.Cmd {
 		longer := max(2*max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second), m.form.request.Timeout)
 		d.Timeout = longer.String()
 		m.setForm(d)
-		return tea.Batch(m.toField(fieldTimeout), m.form.notify("The timeout is "+longer.String()+" now. ctrl+j sends."))
+		return tea.Batch(m.toField(fieldTimeout), m.form.notify("The timeout is "+longer.String()+" now. "+m.deps.Theme.Key("sandbox.send")+" sends."))
 	case model.ActionCheckZone:
 		m.focus(paneForm)
 		if m.result.urlFailed() {
@@ -237,7 +237,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	d := m.form.draft()
 	d.Zone = string(z.Name)
 	m.setForm(d)
-	return m.form.notify("The form has zone " + d.Zone + " now. ctrl+j sends.")
+	return m.form.notify("The form has zone " + d.Zone + " now. " + m.deps.Theme.Key("sandbox.send") + " sends.")
 }
 
 // nextMark shows the next evidence in the body.

@@ -54,7 +54,7 @@ func (m *Model) takeURL(pasted string) tea.Cmd {
 	if marks != "" {
 		marks = " Without " + marks + " at its ends."
 	}
-	return m.form.notify("Pasted URL." + marks + " U undoes this.")
+	return m.form.notify("Pasted URL." + marks + " " + m.deps.Theme.Key("sandbox.undo") + " undoes this.")
 }
 
 // known is what tells calls of the service from others.
@@ -101,7 +101,7 @@ func (m *Model) pasted(got fetch.Imported, err error) tea.Cmd {
 	if len(got.Dropped)+len(got.Replaced) > 0 {
 		return kit.OpenOverlay(m.importPage(got))
 	}
-	return m.form.notify("Pasted " + got.Summary() + " U undoes this.")
+	return m.form.notify("Pasted " + got.Summary() + " " + m.deps.Theme.Key("sandbox.undo") + " undoes this.")
 }
 
 // importPage says what of a pasted request the form holds, and what it does not.
@@ -110,7 +110,7 @@ func (m *Model) importPage(got fetch.Imported) kit.Overlay {
 	return &widget.Page{
 		Heading: "Pasted: " + got.Source, Width: 76,
 		Lines: func(w int) []string {
-			out := widget.Wrapped(th.Text, "The form holds "+strings.Join(got.FilledFields(), ", ")+". Nothing was sent; U undoes this.", w-2)
+			out := widget.Wrapped(th.Text, "The form holds "+strings.Join(got.FilledFields(), ", ")+". Nothing was sent; "+th.Key("sandbox.undo")+" undoes this.", w-2)
 			list := func(head string, ink kit.Ink, notes []string) {
 				if len(notes) == 0 {
 					return

@@ -86,7 +86,7 @@ func (m *Model) firstLines(w int) []string {
 	}
 	if m.result.trouble != "" {
 		add(th.Warn, "! "+m.result.trouble)
-		return append(lines, "", " "+th.Muted.Render("ctrl+j sends the request."))
+		return append(lines, "", " "+th.Muted.Render(th.Key("sandbox.send")+" sends the request."))
 	}
 	switch {
 	case m.session.Problem != "":
@@ -96,9 +96,9 @@ func (m *Model) firstLines(w int) []string {
 	case !m.session.Ready:
 		add(th.Muted, "Reading the keys…")
 	case m.session.Local:
-		add(th.Text, "This is the embedded emulator. ctrl+j sends. ctrl+p 'add profile' when you are ready.")
+		add(th.Text, "This is the embedded emulator. "+th.Key("sandbox.send")+" sends. "+th.Key("console.palette")+" 'add profile' when you are ready.")
 	default:
-		add(th.Text, "ctrl+j sends the request as \"Will be sent\" shows it.")
+		add(th.Text, th.Key("sandbox.send")+" sends the request as \"Will be sent\" shows it.")
 	}
 	return lines
 }
@@ -294,7 +294,7 @@ func (p *resultPane) pagesLine(w int) string {
 			b.WriteString(th.TabOff.Render(" "+string(t)+" ") + "  ")
 		}
 	}
-	hint := th.KeyHint.Render("]") + th.Muted.Render(" next page ")
+	hint := th.KeyHint.Render(th.Key("sandbox.next-page")) + th.Muted.Render(" next page ")
 	if text.Width(b.String())+text.Width(hint) > w {
 		return text.Fit(b.String(), w)
 	}

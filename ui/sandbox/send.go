@@ -76,7 +76,7 @@ func (m *Model) askToSend(r model.FetchRequest, yes tea.Msg) tea.Cmd {
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Send a request?", Yes: "send it", View: kit.Sandbox, Intent: yes,
-		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other: %s. ctrl+j sends the form without this question.", m.session.ProfileName, by, price(r.Zone)),
+		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other: %s. %s sends the form without this question.", m.session.ProfileName, by, price(r.Zone), m.deps.Theme.Key("sandbox.send")),
 	})
 }
 

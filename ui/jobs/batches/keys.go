@@ -41,10 +41,7 @@ type (
 func (p *Page) Bindings() []kit.Binding {
 	const group = "Batches"
 	s, some := p.selected()
-	none := ""
-	if !some {
-		none = "no batch is selected"
-	}
+	none := kit.Reason(!some, "no batch is selected")
 	busy := none
 	if p.work.Running() {
 		busy = cmp.Or(busy, "something is being written")
@@ -56,10 +53,8 @@ func (p *Page) Bindings() []kit.Binding {
 	if lost == "" && s.Tally.Unanswered == 0 {
 		lost = "no item waits for a decision"
 	}
-	item := ""
-	if _, ok := p.item(); !ok {
-		item = "no item is selected"
-	}
+	_, ok := p.item()
+	item := kit.Reason(!ok, "no item is selected")
 	out := []kit.Binding{
 		{Name: "batches.open", Keys: []string{"enter"}, Label: "open", Help: "Show how far the batch is, while it goes on.", Group: group, Intent: openIt{}, Disabled: none, Hidden: p.one.open},
 		{Name: "batches.new", Keys: []string{"n"}, Label: "new", Command: "new batch", Help: "Fetch a page for each row of a file, by the Sandbox's request. Its rows are checked before anything is sent.", Group: group, Intent: begin{}, Disabled: p.session.Refused("fetch")},
@@ -177,7 +172,7 @@ func (pause) do(p *Page, s batch.State) tea.Cmd {
 
 func (decide) do(p *Page, s batch.State) tea.Cmd {
 	return widget.OpenMenu(p.deps.Theme, "Lost: "+text.Counted(int(s.Tally.Unanswered), "item"), kit.Jobs, []widget.MenuItem{
-		{Key: "a", Label: "send again", Note: "each may be billed twice; t then goes on", Intent: settle{again: true}},
+		{Key: "a", Label: "send again", Note: "each may be billed twice; " + p.deps.Theme.Key("batches.resume") + " then goes on", Intent: settle{again: true}},
 		{Key: "d", Label: "drop", Note: "they stay without a result", Intent: settle{}},
 	})
 }
@@ -185,7 +180,7 @@ func (decide) do(p *Page, s batch.State) tea.Cmd {
 func (i settle) do(p *Page, s batch.State) tea.Cmd {
 	done := "they are dropped"
 	if i.again {
-		done = "they are sent again once the batch goes on: t"
+		done = "they are sent again once the batch goes on: " + p.deps.Theme.Key("batches.resume")
 	}
 	b := p.deps.Batches
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (batch.State, error) {

@@ -48,7 +48,7 @@ func (p *Page) fillBoard() {
 		{Title: "AGE", Width: 4, Right: true, Priority: 3},
 		{Title: "PROFILE", Width: 8, Priority: 4},
 	}
-	b.table.Empty = "no batch yet: n begins one from a file of addresses"
+	b.table.Empty = "no batch yet: " + p.deps.Theme.Key("batches.new") + " begins one from a file of addresses"
 	t, all := p.deps.Theme, b.states
 	b.table.SetRowsKeyed(len(all), func(i int) string { return all[i].ID }, func(i int) []widget.Cell {
 		s := all[i]
@@ -76,7 +76,7 @@ func (p *Page) Render(w, h int) string {
 	iw, ih := widget.Inner(w, h)
 	switch {
 	case b.err != nil:
-		return widget.Pane(t, "Batches", true, w, h, strings.Join(widget.Wrapped(kit.Ink{}, "The batches cannot be read: "+b.err.Error()+". r tries again, esc goes back.", iw-2), "\n"))
+		return widget.Pane(t, "Batches", true, w, h, strings.Join(widget.Wrapped(kit.Ink{}, "The batches cannot be read: "+b.err.Error()+". "+t.Key("batches.reload")+" tries again, esc goes back.", iw-2), "\n"))
 	case !b.loaded:
 		return widget.Pane(t, "Batches", true, w, h, "\n "+t.Muted.Render("reading the batches…"))
 	}
@@ -232,7 +232,7 @@ func (p *Page) facts(w int, tall bool) []string {
 	}
 	add("cost", s.CostWords())
 	if n := s.Tally.Unanswered; n > 0 {
-		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+batch.MaybeSent(n)+": d decides", w)))
+		lines = append(lines, t.Warn.Render(text.Cut(text.Fit("lost", 10)+batch.MaybeSent(n)+": "+t.Key("batches.lost")+" decides", w)))
 	}
 	if n := s.Tally.Again; n > 0 {
 		add("again", batch.MaybeSent(n)+": sent again")

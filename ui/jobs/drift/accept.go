@@ -35,7 +35,7 @@ func (p *Page) acceptRuns(s jobs.DriftStanding) tea.Cmd {
 
 // accepted reports how a collector stands now.
 func (p *Page) accepted(name string, s jobs.DriftStanding, err error) tea.Cmd {
-	switch done := fmt.Sprintf("%s is the new normal of %s: u takes it back", s.Run.Ref, s.Run.Name); {
+	switch done := fmt.Sprintf("%s is the new normal of %s: %s takes it back", s.Run.Ref, s.Run.Name, p.deps.Theme.Key("drift.take-back")); {
 	case err != nil:
 		return p.ended(err, "accept "+name, "")
 	case len(s.Remaining) > 0: // the contract changed after the question
@@ -92,13 +92,13 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		if both {
 			what = "some of it"
 		}
-		say(th.Text, "The fetch requires %s: o opens it in the Sandbox, where you can change that. The next fetch without it can be accepted.", what)
+		say(th.Text, "The fetch requires %s: %s opens it in the Sandbox, where you can change that. The next fetch without it can be accepted.", what, th.Key("accept.open"))
 	}
 	switch {
 	case both:
-		say(th.Text, "The contract asks for the rest: e edits it.")
+		say(th.Text, "The contract asks for the rest: %s edits it.", th.Key("accept.edit"))
 	case t.contract:
-		say(th.Text, "The contract requires it: e edits it.")
+		say(th.Text, "The contract requires it: %s edits it.", th.Key("accept.edit"))
 	}
 	return out
 }

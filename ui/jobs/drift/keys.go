@@ -32,10 +32,7 @@ type (
 func (p *Page) Bindings() []kit.Binding {
 	const group = "Drift"
 	s, some := p.selected()
-	none := ""
-	if !some {
-		none = "no collector is selected"
-	}
+	none := kit.Reason(!some, "no collector is selected")
 	stored := none
 	if stored == "" && s.Run.Seq == 0 {
 		stored = "no run of it is stored: its jobs left no result"
@@ -59,7 +56,7 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Name: "drift.accept", Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; u takes it back. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
+		{Name: "drift.accept", Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; " + p.deps.Theme.Key("drift.take-back") + " takes it back. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
 		{Name: "drift.take-back", Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
 		{Name: "drift.contract", Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR, or begin one.", Group: group, Intent: contract{}, Disabled: busy},
 		{Name: "drift.open-run", Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},

@@ -138,7 +138,7 @@ func (p *Page) Render(w, h int) string {
 	b := &p.board
 	iw, ih := widget.Inner(w, h)
 	if b.err != nil {
-		return widget.Pane(t, "Drift", true, w, h, strings.Join(widget.Wrapped(kit.Ink{}, "The stored runs cannot be read: "+b.err.Error()+". r tries again, esc goes back.", iw-2), "\n"))
+		return widget.Pane(t, "Drift", true, w, h, strings.Join(widget.Wrapped(kit.Ink{}, "The stored runs cannot be read: "+b.err.Error()+". "+t.Key("drift.reload")+" tries again, esc goes back.", iw-2), "\n"))
 	}
 	if !b.loaded {
 		return widget.Pane(t, "Drift", true, w, h, "\n "+t.Muted.Render("reading what is stored of runs…"))

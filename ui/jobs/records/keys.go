@@ -62,7 +62,7 @@ func (p *Page) Bindings() []kit.Binding {
 	case p.work.index.Running():
 		unread = "the rows are being indexed"
 	case !p.state.Indexed:
-		unread = "the rows are not indexed: r does it"
+		unread = "the rows are not indexed: " + p.deps.Theme.Key("records.reopen") + " does it"
 	}
 	busy := none
 	if busy == "" {

@@ -72,7 +72,7 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 	if err != nil {
 		p.err = err
 		if errors.Is(err, context.Canceled) {
-			p.err = errors.New("indexing was stopped: r begins again")
+			p.err = errors.New("indexing was stopped: " + p.deps.Theme.Key("records.reopen") + " begins again")
 		}
 		return nil
 	}

@@ -87,7 +87,7 @@ func (p *Page) renderTable(w, h int) string {
 	var body string
 	switch {
 	case p.FileMissing():
-		body = strings.Join(widget.Wrapped(kit.Ink{}, "The file of the result is no longer there: "+p.err.Error()+". d downloads it again, esc goes back.", iw-2), "\n")
+		body = strings.Join(widget.Wrapped(kit.Ink{}, "The file of the result is no longer there: "+p.err.Error()+". "+p.deps.Theme.Key("jobs.download")+" downloads it again, esc goes back.", iw-2), "\n")
 	case p.file == nil && p.err != nil:
 		body = strings.Join(widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2), "\n")
 	case p.file == nil:
@@ -138,7 +138,7 @@ func (p *Page) feet(w int) []string {
 		out = append(out, t.Warn.Render(text.Cut(fmt.Sprintf(" ! there are more columns than the %d that are shown", jobs.ResultMaxColumns), w)))
 	}
 	if p.err != nil {
-		out = append(out, t.Bad.Render(text.Cut(" ✗ "+text.Clean(p.err.Error())+" · r opens it again", w)))
+		out = append(out, t.Bad.Render(text.Cut(" ✗ "+text.Clean(p.err.Error())+" · "+t.Key("records.reopen")+" opens it again", w)))
 	}
 	if l := p.progress(); l != "" {
 		out = append(out, t.Muted.Render(text.Cut(l, w)))

@@ -73,9 +73,9 @@ func (p *Page) Bindings() []kit.Binding {
 			enter.Disabled = "it is being looked for"
 		}
 	}
-	leave := kit.Binding{Name: "rotation.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. R comes back, o once it is over.", Group: group, Intent: Intent{act: closePage}}
+	leave := kit.Binding{Name: "rotation.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. " + p.deps.Theme.Key("keys.rotate") + " comes back, " + p.deps.Theme.Key("keys.last-rotation") + " once it is over.", Group: group, Intent: Intent{act: closePage}}
 	if p.Plan.Zone != "" {
-		leave.Help = "Go back to the list. R in Proxy comes back."
+		leave.Help = "Go back to the list. " + p.deps.Theme.Key("proxy.rotate") + " in Proxy comes back."
 	}
 	unwritten, quit := "", either
 	if !p.Begun() {

@@ -208,7 +208,7 @@ func (p *Page) nowLines(w int) []string {
 		out = widget.Hung(th.Bad.Render("✗ "), th.Bad, p.err.Error(), w)
 		switch {
 		case errors.Is(p.err, keystore.ErrRotationNow):
-			out = append(out, widget.Wrapped(th.Muted, "esc goes back to the list, and R shows that rotation.", w)...)
+			out = append(out, widget.Wrapped(th.Muted, "esc goes back to the list, and "+th.Key("keys.rotate")+" shows that rotation.", w)...)
 		case errors.Is(p.err, keys.ErrRotationRunning):
 			out = append(out, widget.Wrapped(th.Muted, "What it does is shown here. enter goes on when it has ended.", w)...)
 		case more:
@@ -240,7 +240,7 @@ func (p *Page) nowLines(w int) []string {
 // answers are the keys by which a person answers what the rotation waits for. Where the console cannot look,
 // enter shows nothing new.
 func (p *Page) answers() string {
-	copies := "c copies the new " + p.Plan.Value()
+	copies := p.deps.Theme.Key("rotation.copy-value") + " copies the new " + p.Plan.Value()
 	switch step := p.Stop.Step; {
 	case p.Stop.Value && p.Stop.Vouch:
 		return "enter takes the value; v vouches for it."

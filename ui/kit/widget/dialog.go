@@ -304,9 +304,9 @@ func (d *FormDialog) Render(w, h int) string {
 func (d *FormDialog) keys(w int) string {
 	fd, last, typing := d.Form.current(), d.Form.atEnd(), d.CapturingText()
 	ends := last && !d.Deliberate
-	hints := [][2]string{{"ctrl+s", d.Submit}}
+	hints := [][2]string{{d.theme.Key("dialog.submit"), d.Submit}}
 	extra, ownEsc := d.extra()
-	for _, b := range extra {
+	for _, b := range d.theme.Bound(extra) {
 		if !b.Hidden {
 			hints = append(hints, [2]string{b.Keys[0], b.Label})
 		}

@@ -46,7 +46,7 @@ func helpLines(t *kit.Theme, sections []HelpSection, w int) []string {
 			if b.Disabled != "" {
 				words += "  (not now: " + b.Disabled + ")"
 			}
-			head := "    " + t.KeyHint.Render(text.Fit(strings.Join(keyNames(b.Keys), " "), indent-5)) + " "
+			head := "    " + t.KeyHint.Render(text.Fit(KeyNames(b.Keys), indent-5)) + " "
 			out = append(out, Hung(head, kit.Ink{}, words, max(w, indent+20))...)
 		}
 	}
@@ -90,10 +90,11 @@ func KeyName(key string) string {
 	return key
 }
 
-func keyNames(keys []string) []string {
+// KeyNames are the display names of keys, in one line.
+func KeyNames(keys []string) string {
 	out := make([]string, len(keys))
 	for i, k := range keys {
 		out[i] = KeyName(k)
 	}
-	return out
+	return strings.Join(out, " ")
 }

@@ -266,6 +266,17 @@ func MotionBindings() []kit.Binding {
 	}
 }
 
+// WithMotion adds bindings and the motion keys to those of a view, without the keys that it has itself.
+func WithMotion(own []kit.Binding, more ...kit.Binding) []kit.Binding {
+	for _, b := range append(more, MotionBindings()...) {
+		b.Keys = slices.DeleteFunc(b.Keys, func(key string) bool { _, taken := kit.Find(own, key, false); return taken })
+		if len(b.Keys) > 0 {
+			own = append(own, b)
+		}
+	}
+	return own
+}
+
 func (t *Table) clamp() {
 	t.cursor = min(max(t.cursor, 0), max(t.n-1, 0))
 	t.on = ""

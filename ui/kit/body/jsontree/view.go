@@ -118,15 +118,12 @@ func (v *View) Empty() bool { return v.x.done && len(v.x.nodes) == 0 }
 // Bindings are the tree's keys.
 func (v *View) Bindings() []kit.Binding {
 	const group = "Tree"
-	none := ""
-	if len(v.rows) == 0 {
-		none = "there is no tree"
-	}
+	none := kit.Reason(len(v.rows) == 0, "there is no tree")
 	noPath := none
 	if none == "" && v.path.text == "" {
 		noPath = cmp.Or(v.path.unavailable, "the path is being read")
 	}
-	out := []kit.Binding{
+	return widget.WithMotion([]kit.Binding{
 		{Name: "tree.fold", Keys: []string{"enter", "space"}, Label: "fold", Help: "Fold or unfold the value.", Group: group, Intent: toggle, Disabled: none},
 		{Name: "tree.left", Keys: []string{"left", "h"}, Label: "fold or up", Help: "Fold the value, or go to the one around it.", Group: group, Intent: closeOrUp, Disabled: none, Hidden: true},
 		{Name: "tree.right", Keys: []string{"right", "l"}, Label: "unfold or down", Help: "Unfold the value, or go to the first one in it.", Group: group, Intent: openOrDown, Disabled: none, Hidden: true},
@@ -135,14 +132,7 @@ func (v *View) Bindings() []kit.Binding {
 		{Name: "tree.unfold-all", Keys: []string{"*"}, Label: "unfold all", Help: "Unfold everything.", Group: group, Intent: openAll, Disabled: none, Hidden: true},
 		{Name: "tree.fold-all", Keys: []string{"_"}, Label: "fold all", Help: "Fold everything.", Group: group, Intent: foldAll, Disabled: none, Hidden: true},
 		{Name: "tree.copy-path", Keys: []string{"Y"}, Label: "copy path", Help: "Copy the path of the value, as jq writes it.", Group: group, Intent: copyPath, Disabled: noPath},
-	}
-	for _, b := range widget.MotionBindings() {
-		if b.Key() == "pgdown" {
-			b.Keys = []string{"pgdown", "ctrl+f"} // space folds
-		}
-		out = append(out, b)
-	}
-	return out
+	})
 }
 
 // Update handles the tree's intents, and the keys and wheel messages that
