@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zonedeck/internal/noerr"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/uitest"
@@ -166,6 +167,29 @@ func TestNoCellOfTheListIsCut(t *testing.T) {
 			s.Press("enter")
 			if row := strings.TrimRight(cursorRow(s), " │"); row != c.want {
 				t.Errorf("at %d:\n%q, want\n%q", c.width, row, c.want)
+			}
+		})
+	}
+}
+
+// Another process records a key that comes first: R must not rotate that one in place of the one that was seen.
+func TestTheCursorStaysOnTheKeyThatWasSeen(t *testing.T) {
+	for name, early := range map[string]bool{"all keys were seen": false, "a key of the console was pressed before": true} {
+		synctest.Test(t, func(t *testing.T) {
+			r, session := newRig(t, ownKey()), demoSession()
+			session.Ready = !early
+			s := r.start(t, session, 80, 24)
+			row, want := cursorRow(s), "✗ expired     gone"
+			if early {
+				s.Press("l", "esc")
+			}
+			k := ownKey()
+			k.Name, k.Expires = "aaa-theirs", model.ExpiresAt(fakeDay(-9))
+			noerr.Must(t, r.inventory.Add(t.Context(), k))
+			s.Send(kit.SessionChanged{Session: session})
+			s.Expect("✗ expired     aaa-theirs")
+			if got := cursorRow(s); !strings.Contains(row, want) || !strings.Contains(got, want) {
+				t.Errorf("%s: the cursor was on %q and is on %q", name, row, got)
 			}
 		})
 	}

@@ -325,7 +325,7 @@ func (m *Model) showList() {
 	}
 	m.list.page.Columns, _ = m.columns(model.Key{})
 	m.list.page.Set(places)
-	m.list.page.KeepFirst() // keys of the inventory and of the profile come one after the other
+	m.list.page.KeepFirst() // until they are seen: keys of the inventory and of the profile come one after the other
 	if name := m.list.goesTo; name != "" && (m.selectKey(name) || !m.list.stale && !m.reading()) {
 		m.list.goesTo = ""
 	}

@@ -72,6 +72,7 @@ func (m *Model) move(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) act(i intent) tea.Cmd {
+	m.list.page.Move(0) // what is done with a key is not seen done with another
 	switch i {
 	case intentAdd:
 		return m.openForm(model.Key{}, false)

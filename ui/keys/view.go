@@ -55,6 +55,9 @@ func (m *Model) renderList(w, h int) string {
 	} else if n > 0 {
 		title = fmt.Sprintf("Keys (%s)", text.Count(n))
 	}
+	if s := m.session; !m.reading() && (s.Ready || s.Problem != "") { // all keys are seen: the cursor stays on its own
+		m.list.page.Move(0)
+	}
 	head := m.withDue(title)
 	return widget.PaneOf(m.deps.Theme, head, &m.list.page, focused, w, h, m.list.page.Render(m.deps.Theme, focused, iw, ih))
 }

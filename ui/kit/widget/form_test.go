@@ -574,3 +574,17 @@ func TestAnAreaIsDrawnByItsMaskWhereverTheCursorIs(t *testing.T) {
 		t.Errorf("%q is drawn as\n%s", f.Value("a"), got)
 	}
 }
+
+// The whole name of an option picks it, whatever else begins so.
+func TestAPickTakesTheOptionOfThatName(t *testing.T) {
+	for typed, want := range map[string]string{"web_1": "web_1", "WEB_10": "web_10", "web": "web_11", "b_1": "a_web_1", "a1": "a_web_1", "w2": "web_22"} {
+		f := NewForm(kit.NewTheme(true, false), Field{Name: "zone", Label: "Zone", Kind: FieldPick, Options: []Option{
+			{Value: "a_web_1"}, {Value: "web_11"}, {Value: "web_10"}, {Value: "web_1"}, {Value: "web_22"},
+		}})
+		formKeys(f, "enter")
+		formKeys(f, strings.Split(typed, "")...)
+		if formKeys(f, "enter"); f.Value("zone") != want {
+			t.Errorf("%q picks %q, want %q", typed, f.Value("zone"), want)
+		}
+	}
+}

@@ -87,15 +87,21 @@ func (p *picker) filter() {
 			p.matches = append(p.matches, i)
 		}
 	}
-	named, others := []int{}, []int{} // what has the text in its name comes first
+	slices.Sort(p.matches)
+	var ranked [4][]int // what is named so comes first, then what begins so, what has it in its name, and the rest
 	for _, i := range p.matches {
-		if strings.Contains(strings.ToLower(p.options[i].label()), strings.ToLower(query)) {
-			named = append(named, i)
-		} else {
-			others = append(others, i)
+		name, words, rank := strings.ToLower(p.options[i].label()), strings.ToLower(query), 3
+		switch {
+		case name == words:
+			rank = 0
+		case strings.HasPrefix(name, words):
+			rank = 1
+		case strings.Contains(name, words):
+			rank = 2
 		}
+		ranked[rank] = append(ranked[rank], i)
 	}
-	p.matches = append(named, others...)
+	p.matches = slices.Concat(ranked[:]...)
 	p.table.SetCursor(0)
 	p.table.SetRows(len(p.matches), func(i int) []Cell {
 		o := p.options[p.matches[i]]
