@@ -270,9 +270,6 @@ func (a *App) mouseOver(msg tea.Msg) tea.Cmd {
 	if !ok {
 		return kit.Serve(a.target(), msg)
 	}
-	if g, guarded := a.target().(kit.Guarded); guarded && g.Guarded() {
-		return nil
-	}
 	o := a.frame.overlay
 	click.X, click.Y = click.X-o.X, click.Y-o.Y
 	if click.X < 0 || click.X >= o.W || click.Y < 0 || click.Y >= o.H {

@@ -265,7 +265,8 @@ func (p *Page) try(r request) tea.Cmd {
 			return kit.Warn("There is no zone to compare: the profile names none.")
 		}
 		if g.Kind == model.CompareZones && r.preset.Zones == nil && !p.session.Local {
-			return p.askZones(r, chosen(g, 1))
+			first := append(zonesOf(p.grid), r.base.Zone) // no zone is paid for that nobody chose
+			return p.askZones(r, model.Preset{Zones: first, Ways: []model.Via{model.ViaAPI, model.ViaNative, r.base.Via}, Repeat: 1})
 		}
 		spec := p.kindOf(g.Kind).question(r, g)
 		if spec.Body == "" {
@@ -373,7 +374,9 @@ func (p *Page) elapsed() string {
 }
 
 // PriceWords say what n calls of the test page to each of some zones cost.
-func (p *Page) PriceWords(n int, zones ...model.Zone) string { return p.price(n, p.pageBytes(), zones) }
+func (p *Page) PriceWords(n int, zones ...model.Zone) string {
+	return p.price(n, p.pageBytes(1024), zones)
+}
 
 // price says what n calls to each of some zones cost, as far as the profile says it: a real account pays for each.
 func (p *Page) price(n int, bytes int64, zones []model.Zone) string {
@@ -403,17 +406,14 @@ func (p *Page) price(n int, bytes int64, zones []model.Zone) string {
 	return strings.Join(parts, " ")
 }
 
-// pageBytes is the size of the test page as it was last received, or what such a page has.
-func (p *Page) pageBytes() int64 {
-	const usual = 1024
+// pageBytes is the size of the page of the comparison on screen, the largest that was received, or what such a page has.
+func (p *Page) pageBytes(usual int64) (most int64) {
 	for _, c := range p.grid.Cells {
 		for _, r := range c.Runs {
-			if r.Login != nil && r.Bytes > 0 {
-				return r.Bytes
-			}
+			most = max(most, r.Bytes)
 		}
 	}
-	return usual
+	return cmp.Or(most, usual)
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

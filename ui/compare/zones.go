@@ -267,7 +267,10 @@ func (p zones) doubts(r request, g model.Grid) (out []string) {
 
 // bill is how many requests a comparison sends, and what they cost; empty where it sends none.
 func (p zones) bill(g model.Grid) string {
-	const page = 100_000 // bytes, as many pages have
+	page := int64(100_000) // bytes, as many pages have
+	if sameTarget(g.Base, p.grid.Base) {
+		page = p.pageBytes(page)
+	}
 	var zones []model.Zone
 	for _, c := range g.Cells {
 		if c.Problem == "" {

@@ -210,13 +210,17 @@ func TestARealAccountChoosesZonesAndMethodsBeforeItPays(t *testing.T) {
 		test(t, p, size[0], size[1], func(r *rig) {
 			r.doubt = "This key expires today."
 			r.do(func() tea.Cmd { return r.page.Compare(page, "local") })
-			r.Expect("What to compare", "This request was sent with profile local", "5 requests to profile acme at once.")
+			r.Expect("What to compare", "This request was sent with profile local", "2 requests to profile acme at once.")
+			r.Press("ctrl+a")
+			r.Expect("5 requests to profile acme at once.")
+			r.Press("down", "down", "space") // and by agent access
+			r.Expect("6 requests to profile acme")
 			if size[1] > 16 {
-				r.Expect("This key expires today.", "by API", "[x]", "by Native", "by Agent", "serp", "About $0.0020 on this account.", "unlocker, agent access.")
+				r.Expect("This key expires today.", "by API", "[x]", "by Native", "by Agent", "serp", "About $0.0020 on this account.", "agent access.")
 			}
-			r.Press("down", "down", "space") // not by agent access
+			r.Press("space", "down", "down", "down", "down", "space") // not by serp
 			r.Expect("4 requests to profile acme")
-			r.Press("up", "up", "space", "enter") // nor by the API; enter never sends
+			r.Press("up", "up", "up", "up", "up", "up", "space", "enter") // nor by the API; enter never sends
 			r.Expect("2 requests to profile acme")
 			if n := r.requests(); n != 0 {
 				t.Errorf("%d requests were sent before the answer", n)
@@ -236,11 +240,62 @@ func TestARealAccountChoosesZonesAndMethodsBeforeItPays(t *testing.T) {
 	}
 }
 
+// The key that sends the form is below the one that compares: pressed at once it sends nothing, and by
+// then no zone is chosen but the form's.
+func TestAComparisonIsNotSentByMistake(t *testing.T) {
+	test(t, real(), 120, 40, func(r *rig) {
+		r.do(func() tea.Cmd { return r.page.Compare(page, "") })
+		r.PressFast("ctrl+j")
+		r.Expect("What to compare · ctrl+j ignored", "2 requests to profile acme", "ctrl+a all or none")
+		if n := r.requests(); n != 0 {
+			t.Fatalf("%d requests were sent", n)
+		}
+		for _, want := range []string{"5 requests to", "Nothing is chosen", "5 requests to"} {
+			r.Press("ctrl+a")
+			r.Expect(want)
+		}
+		r.Press("ctrl+a", "down", "down", "down", "space", "ctrl+j") // the first zone alone
+		r.Expect("no winner")
+		if n := r.requests(); n != 2 || slices.ContainsFunc(r.sent, func(q model.FetchRequest) bool { return q.Zone.Name != "dc" }) {
+			t.Errorf("%d requests were sent: %+v", n, r.sent)
+		}
+		r.zones() // what was compared last, and the form's
+		r.Expect("4 requests to profile acme")
+	})
+}
+
+func TestTheZonesToChooseAreToldApartByTheirNames(t *testing.T) {
+	p := real()
+	for _, end := range []string{"eu", "us"} {
+		p.Zones = append(p.Zones, model.Zone{Name: model.ZoneName("web_11_residential_rotating_" + end), Product: model.ProductUnlocker, Password: "demo:u"})
+	}
+	for _, size := range [][2]int{{60, 16}, {80, 24}, {120, 40}} {
+		test(t, p, size[0], size[1], func(r *rig) {
+			r.zones()
+			r.Press("down", "down", "tab", "down", "down", "down")
+			r.Expect("web_11_residential_rotating_eu  [ ]")
+			r.Press("down")
+			r.Expect("›web_11_residential_rotating_us  [ ]")
+		})
+	}
+}
+
+func TestAPageThatWasReceivedIsPricedByItsSize(t *testing.T) {
+	p := real()
+	p.Zones[1].Rate = model.Rate{PerGB: 5}
+	test(t, p, 120, 40, func(r *rig) {
+		r.loaded(func(g *model.Grid) { g.Cells[0].Zone, g.Cells[0].Runs[0].Bytes = p.Zones[1], 2_000_000 })
+		r.Press("f5")
+		r.Expect("About $0.0100 with 2.0 MB a")
+	})
+}
+
 func TestWhatIsChosenIsPricedAsItChanges(t *testing.T) {
 	p := real()
 	p.Zones[1].Rate.PerGB = 5
 	test(t, p, 80, 24, func(r *rig) {
 		r.do(func() tea.Cmd { return r.page.Compare(page, "") })
+		r.Press("down", "down", "down", "space", "up", "up", "up") // with dc
 		r.Expect("4 requests to profile acme at once. About $0.0030 with 100.0 KB a call", "on this account.")
 		r.ExpectNot("Unpriced")
 		r.Press("down", "down")

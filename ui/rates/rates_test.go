@@ -132,6 +132,18 @@ func TestWhatStandsInTheProfileIsShownBesideTheMeasuredRate(t *testing.T) {
 	})
 }
 
+func TestZonesWithLongNamesAreToldApart(t *testing.T) {
+	for _, w := range []int{80, 120} {
+		a := charged()
+		a.costs[0].Zone.Name, a.costs[1].Zone.Name = "web_11_residential_rotating_eu", "web_11_residential_rotating_us"
+		flow(t, a, w, 40, nil, func(s *uitest.Screen) {
+			s.Press("ctrl+s")
+			s.After(time.Second)
+			s.Expect("web_11_residential_rotating_eu -", "web_11_residential_rotating_us $1.5 per 1000")
+		})
+	}
+}
+
 func TestAKeyWithoutAccessToBillingSaysWhy(t *testing.T) {
 	a := charged()
 	flow(t, a, 120, 40, nil, func(s *uitest.Screen) {

@@ -109,12 +109,16 @@ func (r *result) lines(w int) []string {
 	default:
 		lines = widget.Hung(th.KeyHint.Render("["+th.Key("rates.save")+"] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+", in place of what stands there. Zones without one keep theirs.", w-2)
 	}
+	names := 16
+	for _, c := range r.costs {
+		names = max(names, min(text.Width(text.Clean(string(c.Zone.Name))), w-40))
+	}
 	for _, c := range r.costs {
 		rate := th.Muted.Render("-")
 		if c.Rate.Priced() {
 			rate = th.Good.Render(c.Rate.String())
 		}
-		head := th.Strong.Render(text.Fit(text.Clean(string(c.Zone.Name)), 16)) + " " + text.Fit(rate, 14) + " "
+		head := th.Strong.Render(text.Fit(text.Clean(string(c.Zone.Name)), names)) + " " + text.Fit(rate, 14) + " "
 		lines = append(lines, "")
 		lines = append(lines, widget.Hung(head, th.Text, "now "+c.Zone.Rate.String()+"; "+c.Basis(), w-2)...)
 	}

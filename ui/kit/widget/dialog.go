@@ -22,7 +22,11 @@ type FormDialog struct {
 	Submit string
 	// Deliberate says that what is submitted costs: enter does not submit.
 	Deliberate bool
-	OnSubmit   func(*Form) tea.Cmd
+	// Guard says that keys are ignored for a moment: those that opened it may go on, and submit it.
+	Guard bool
+	// Many begins the names of toggles that one key chooses all of, or none.
+	Many     string
+	OnSubmit func(*Form) tea.Cmd
 	// OnChange is called after every change of a value, to update other fields.
 	OnChange func(*Form)
 	// Owner has further keys; nil for none.
@@ -70,6 +74,7 @@ func NewFormDialog(t *kit.Theme, title string, form *Form) *FormDialog {
 // Intents of a dialog.
 type (
 	dialogSubmit struct{}
+	dialogMany   struct{}
 	dialogLeave  struct{} // it was filled in: ask first
 )
 
@@ -89,6 +94,9 @@ func (d *FormDialog) Title() string { return d.title }
 
 // Hidden are the lines of the form that were not drawn last.
 func (d *FormDialog) Hidden() (above, below int) { return d.Form.Hidden() }
+
+// Guarded ignores keys for a moment.
+func (d *FormDialog) Guarded() bool { return d.Guard }
 
 // CapturingText reports whether a field is being edited.
 func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }
@@ -162,6 +170,9 @@ func (d *FormDialog) extra() (out []kit.Binding, ownEsc bool) {
 	if d.Owner != nil {
 		out = d.Owner.Extra()
 	}
+	if d.Many != "" {
+		out = append(out, kit.Binding{Name: "dialog.many", Keys: []string{"ctrl+a"}, Label: "all or none", Help: "Choose all that the form lists; if all are chosen, none.", Intent: dialogMany{}, WhileTyping: true})
+	}
 	return out, slices.ContainsFunc(out, func(b kit.Binding) bool { return b.Key() == "esc" })
 }
 
@@ -227,6 +238,9 @@ func (d *FormDialog) update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(kit.CloseOverlay(d), kit.Send(msg.then))
 	case dialogSubmit:
 		return d.submit()
+	case dialogMany:
+		d.Form.toggleAll(d.Many)
+		return d.follow(nil, true)
 	case dialogLeave:
 		return d.leave()
 	case tea.MouseClickMsg:

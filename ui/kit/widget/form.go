@@ -497,6 +497,22 @@ func (fd *field) recheck() {
 	}
 }
 
+// toggleAll turns all toggles on whose names begin so or, if all are on, off.
+func (f *Form) toggleAll(prefix string) {
+	value := ""
+	for _, fd := range f.fields {
+		if strings.HasPrefix(fd.Name, prefix) && fd.Value == "" {
+			value = "true"
+		}
+	}
+	for _, fd := range f.fields {
+		if strings.HasPrefix(fd.Name, prefix) {
+			fd.touch(fd.Value)
+			fd.Value = value
+		}
+	}
+}
+
 // cycle chooses the next enabled option.
 func (fd *field) cycle(by int) {
 	fd.err = ""

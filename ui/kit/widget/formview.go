@@ -91,15 +91,18 @@ func (f *Form) outside(w int) string {
 	return text.Cut(out, w)
 }
 
-// labels is the width of the labels in a form of w cells.
+// labels is the width of the labels in a form of w cells: a third or, for a toggle, all but what its help needs.
 func (f *Form) labels(w int) int {
-	widest := 0
+	widest, most := 0, max(w/3, 8)
 	for _, fd := range f.fields {
 		if !fd.Hidden && fd.Kind != FieldNote && !f.barred(fd) {
 			widest = max(widest, text.Width(fd.Label))
 		}
+		if fd.Kind == FieldToggle {
+			most = max(most, min(w-24, text.Width(fd.Label)))
+		}
 	}
-	return min(widest, max(w/3, 8))
+	return min(widest, most)
 }
 
 func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
