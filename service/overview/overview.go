@@ -139,7 +139,7 @@ func (cfg Config) GetMoney(ctx context.Context, keys []model.Key) (out model.Mon
 	for day := month; err == nil && !day.After(now); day = day.AddDate(0, 0, 1) {
 		out.Days, out.Spent = append(out.Days, model.DaySpend{Day: day, Dollars: spent[day]}), out.Spent+spent[day]
 	}
-	out.SpentProblem, err = a.problem(ctx, err)
+	out.SpentProblem, err = a.problem(ctx, a.byLevel(err))
 	return out, err
 }
 
@@ -149,8 +149,17 @@ func (a *asker) balance(ctx context.Context) (out model.Balance, problem string,
 	if err == nil {
 		out, err = a.d.ReadBalance(body)
 	}
-	problem, err = a.problem(ctx, err)
+	problem, err = a.problem(ctx, a.byLevel(err))
 	return out, problem, err
+}
+
+// byLevel has a refusal say which keys may read the money, unless this key is one.
+func (a *asker) byLevel(err error) error {
+	var call *exchange.CallError
+	if errors.As(err, &call) && call.Status == http.StatusForbidden && a.key.Level.Permission(model.CapBilling) != model.PermYes {
+		return fmt.Errorf("%w; keys of level FINANCE and ADMIN may read it", err)
+	}
+	return err
 }
 
 // problem is an error as a problem of one part; err is that ctx ended.

@@ -97,6 +97,36 @@ func TestMoneyIsAsTheServiceSaysIt(t *testing.T) {
 	}
 }
 
+// A refusal says which keys may read the money, but for one of these, and nothing else does.
+func TestOnlyARefusalByLevelSaysWhichKeysMayReadTheMoney(t *testing.T) {
+	status := 0
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "no")
+	})
+	p.Dialect = dialect.Embedded().Name()
+	cfg, level := configOf(p, nil), model.LevelUnknown
+	cfg.Source = servicetest.Source{Base: cfg.Source, KeyBy: func(string) (model.Key, bool) {
+		return model.Key{Name: "new", Level: level, Secret: "env:KEY"}, true
+	}}
+	for _, c := range []struct {
+		status int
+		level  model.Level
+		want   string
+	}{
+		{403, model.LevelUnknown, "HTTP 403: no; keys of level FINANCE and ADMIN may read it"},
+		{403, model.LevelFinance, "HTTP 403: no"},
+		{503, model.LevelUnknown, "HTTP 503: no"},
+		{503, model.LevelFinance, "HTTP 503: no"},
+	} {
+		status, level = c.status, c.level
+		m, err := cfg.GetMoney(t.Context(), nil)
+		if err != nil || m.BalanceProblem != "the balance: "+c.want || m.SpentProblem != "what was spent: "+c.want {
+			t.Errorf("%d by %s: %q, %q, %v; want %q", c.status, c.level, m.BalanceProblem, m.SpentProblem, err, c.want)
+		}
+	}
+}
+
 func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 	answer := func(http.ResponseWriter, *http.Request) {}
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })

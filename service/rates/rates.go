@@ -54,11 +54,11 @@ func RefuseKey(k model.Key) error {
 	return nil
 }
 
-// KeyFor is the key that money is asked for by: the profile's or, where its level has no access to billing, the
-// first FINANCE key. An ADMIN key is chosen by the operator, never for them.
+// KeyFor is the key that money is asked for by: the profile's or, where it has none or one whose level has no access
+// to billing, the first FINANCE key. An ADMIN key is chosen by the operator, never for them.
 func KeyFor(own model.Key, keys []model.Key) model.Key {
 	finance := slices.IndexFunc(keys, func(k model.Key) bool { return k.Level == model.LevelFinance })
-	if RefuseKey(own) == nil || finance < 0 {
+	if own.Name != "" && RefuseKey(own) == nil || finance < 0 {
 		return own
 	}
 	return keys[finance]

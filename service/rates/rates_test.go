@@ -114,6 +114,8 @@ func TestMoneyIsAskedForByAKeyThatMaySeeIt(t *testing.T) {
 		"the profile's may":          {boss, []model.Key{books, boss}, "boss"},
 		"its level is not known":     {model.Key{Name: "new"}, []model.Key{books}, "new"},
 		"a FINANCE key in its place": {user, []model.Key{boss, user, books}, "books"},
+		"the profile has none":       {model.Key{}, []model.Key{boss, books}, "books"},
+		"nor is there a FINANCE key": {model.Key{}, []model.Key{boss}, ""},
 		"never ADMIN by itself":      {user, []model.Key{boss, user}, "daily"},
 	} {
 		if got := KeyFor(c.own, c.keys); got.Name != c.want {

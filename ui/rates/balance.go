@@ -2,6 +2,7 @@ package rates
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -75,23 +76,22 @@ func (b *balance) lines(w int) []string {
 	var out []string
 	for _, f := range [][3]string{{"balance", m.Balance.String(), m.BalanceProblem}, {"spent", spent, m.SpentProblem}, {"key", m.Key}} {
 		if f[2] != "" {
-			f[1] = "unknown: " + f[2] + "; keys of level FINANCE and ADMIN may read it"
+			f[1] = "unknown: " + f[2]
 		}
 		out = append(out, widget.Fact(th, f[0], f[1], w-2)...)
 	}
 	if b.deps.Profile == model.LocalName {
 		out = append(out, widget.Wrapped(th.Muted, "The emulator invents these dollars: nobody pays them.", w-2)...)
 	}
-	most, room := 0.0, max(w-22, 1)
+	most, column := 0.0, 10
 	for _, d := range m.Days {
-		most = max(most, d.Dollars)
+		most, column = max(most, d.Dollars), max(column, len(model.SmallDollars(d.Dollars))+1)
 	}
+	room := max(w-12-column, 1)
 	for _, d := range slices.Backward(m.Days) {
-		bar := strings.Repeat("█", int(d.Dollars/cmp.Or(most, 1)*float64(room)))
-		if bar == "" && d.Dollars > 0 {
-			bar = "▏"
-		}
-		out = append(out, th.Muted.Render(text.Fit(d.Day.Format("01-02 Mon"), 10))+th.Accent.Render(text.Fit(bar, room))+text.FitRight(model.SmallDollars(d.Dollars), 10))
+		eighths := int(math.Ceil(d.Dollars / cmp.Or(most, 1) * float64(8*room))) // of a cell
+		bar := strings.Repeat("█", eighths/8) + []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}[eighths%8]
+		out = append(out, th.Muted.Render(text.Fit(d.Day.Format("01-02 Mon"), 10))+th.Accent.Render(text.Fit(bar, room))+text.FitRight(model.SmallDollars(d.Dollars), column))
 	}
 	return widget.Indent(out)
 }

@@ -78,13 +78,27 @@ func TestTheBalanceIsAskedForWhenItIsOpened(t *testing.T) {
 	}
 }
 
+// Amounts are whole, and days that differ by less than a cell of the largest one's bar differ all the same.
+func TestTheSpendOfADayIsWholeHoweverLarge(t *testing.T) {
+	for _, size := range [][2]int{{60, 16}, {80, 24}, {120, 40}, {200, 60}} {
+		a := rich()
+		a.money.Days = []model.DaySpend{{Day: day(11, 1), Dollars: 1234567.89}, {Day: day(11, 2), Dollars: 15000}, {Day: day(11, 3), Dollars: 0.0004}}
+		balanceFlow(t, a, size[0], size[1], "acme", func(s *uitest.Screen) {
+			s.Press("A")
+			s.After(time.Second)
+			s.Expect("█ $1234567.89", "$15000.00", "11-03 Tue ▏ ", "$0.0004")
+			s.ExpectNot("11-02 Mon ▏", "…")
+		})
+	}
+}
+
 func TestABalanceThatIsNotKnownSaysWhyAndWhoMayReadIt(t *testing.T) {
 	a := rich()
-	a.money.BalanceProblem, a.money.SpentProblem, a.money.Days = "HTTP 403: forbidden", "HTTP 404", nil
+	a.money.BalanceProblem, a.money.SpentProblem, a.money.Days = "HTTP 403: forbidden; keys of level FINANCE and ADMIN may read it", "HTTP 503", nil
 	balanceFlow(t, a, 120, 40, "local", func(s *uitest.Screen) {
 		s.Press("A")
 		s.After(time.Second)
-		s.Expect("unknown: HTTP 403: forbidden; keys of level FINANCE and", "ADMIN may read it", "unknown: HTTP 404", "The emulator invents these dollars")
+		s.Expect("unknown: HTTP 403: forbidden; keys of level FINANCE and ADMIN", "may read it", "unknown: HTTP 503 ", "The emulator invents these dollars")
 		s.ExpectNot("$95.50", "$4.50")
 	})
 	a.err = errors.New("daily is USER, which has no access to billing: FINANCE or ADMIN has it")
