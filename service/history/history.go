@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/export"
 	"zonedeck/service/journal"
+	"zonedeck/service/query"
 )
 
 // ErrNoHistory says that this run keeps no history: the journal could not be opened, or none was asked for.
@@ -34,20 +35,20 @@ func New(j *journal.Journal, paths config.Paths, version string, now func() time
 	return &History{j, paths, version, now}
 }
 
-// EveryProfile is the term of a filter that asks for the entries of all profiles.
-const EveryProfile = "profile:all"
-
 // ParseFilter reads what an operator types to narrow the timeline; see journal.ParseFilter. Without a term about
-// profiles the entries are those of one.
-func ParseFilter(text, profile string, now time.Time) (model.HistoryFilter, error) {
-	f, err := journal.ParseFilter(text, now)
-	switch {
-	case f.Profile == "all":
-		f.Profile = ""
-	case !strings.Contains(text, "profile:"):
+// profiles the entries are those of one; named reports whether there is such a term. A profile that is called all is
+// asked for by profile:"all" or, while it is in use, as any other.
+func ParseFilter(text, profile string, now time.Time) (f model.HistoryFilter, named bool, err error) {
+	f, err = journal.ParseFilter(text, now)
+	terms, _ := query.Terms(text) // err is about them, too
+	switch at := slices.IndexFunc(terms, func(t query.Term) bool { return strings.EqualFold(t.Name, "profile") }); {
+	case at < 0:
 		f.Profile = profile
+		return f, false, err
+	case f.Profile == "all" && !terms[at].Quoted && profile != "all":
+		f.Profile = ""
 	}
-	return f, err
+	return f, true, err
 }
 
 // Entries are one page of the timeline, newest first.

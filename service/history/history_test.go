@@ -43,3 +43,25 @@ func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 		t.Errorf("no fetch: %v", err)
 	}
 }
+
+func TestAFilterNamesAProfileOrAll(t *testing.T) {
+	for _, c := range []struct {
+		text, inUse string
+		profile     string
+		named       bool
+	}{
+		{"shop", "acme", "acme", false},
+		{`"profile:x"`, "acme", "acme", false}, // a word
+		{"profile:all", "acme", "", true},
+		{"profile:allied zone:x", "acme", "allied", true},
+		{"Profile=beta", "acme", "beta", true},
+		{`profile:"all"`, "acme", "all", true},
+		{"profile:all", "all", "all", true},
+		{"-profile:beta", "acme", "", true},
+	} {
+		f, named, err := ParseFilter(c.text, c.inUse, time.Now())
+		if err != nil || f.Profile != c.profile || named != c.named {
+			t.Errorf("%s with %s: profile %q, %v, %v; want %q, %v", c.text, c.inUse, f.Profile, named, err, c.profile, c.named)
+		}
+	}
+}

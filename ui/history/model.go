@@ -55,6 +55,8 @@ type Model struct {
 type filter struct {
 	text    string // applied
 	parsed  model.HistoryFilter
+	named   bool // it names a profile
+	every   bool // where it names none, the entries are those of every profile
 	input   textinput.Model
 	open    bool
 	problem string

@@ -29,7 +29,7 @@ func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
 			s.Expect("1 of 1", "cost $0.2500", "local.test", "p all profiles")
 			s.ExpectNot("acme", "beta-2", "PROFILE")
 			s.Press("p")
-			s.Expect("1 of 4", "PROFILE", "acme $1.50", "beta-2 $2.00", "local $0.2500", "p this profile", "profile:all")
+			s.Expect("1 of 4", "PROFILE", "acme $1.50", "beta-2 $2.00", "local $0.2500", "p this profile", "History · all profiles")
 			for line := range strings.Lines(s.Screen()) {
 				if host := strings.Index(line, ".test"); host >= 0 && strings.Contains(line, "00:00") && !strings.Contains(line[:host], strings.Fields(strings.Trim(line, " │›"))[0]) {
 					t.Errorf("a line does not name its profile: %q", line)
@@ -37,14 +37,41 @@ func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
 			}
 			s.Press("p")
 			s.Expect("1 of 1", "cost $0.2500")
-			s.ExpectNot("acme", "profile:all")
+			s.ExpectNot("acme", "History · all")
 			s.Press("/")
+			s.Type("profile:allied beta")
+			s.Press("enter", "p") // all would be shown in vain, and nothing of the filter is lost
+			s.Expect("the filter names a profile", "History / profile:allied beta ")
+			s.Press("/", "ctrl+u")
+			s.Type("profile:all")
+			s.Press("enter")
+			s.Expect("1 of 4", "PROFILE")
+			s.Press("/", "ctrl+u")
 			s.Type("profile:acme")
 			s.Press("enter")
 			s.Expect("1 of 2", "cost $1.50")
 			s.ExpectNot("local.test", "PROFILE")
 			s.Press("esc")
 			s.Expect("1 of 1", "local.test")
+		})
+	}
+}
+
+// Sums are told apart, none is cut within its number, and those that have no room are counted.
+func TestTheSumsOfAllProfilesAreWhole(t *testing.T) {
+	for width, want := range map[int]string{
+		60:  "cost a_profile_with_a_long_n… $1234.50 · … 3 more ",
+		80:  "cost a_profile_with_a_long_n… $1234.50 · acme $1.50 · … 2 more ",
+		120: "cost a_profile_with_a_long_n… $1234.50 · acme $1.50 · beta-2 $2.00 · local $0.2500",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			j := shared()
+			a := j.all[0]
+			a.ID, a.Profile, a.Cost = 5, "a_profile_with_a_long_name_of_its_own", 1234.5
+			j.all = append([]model.HistoryEntry{a}, j.all...)
+			s := open(t, j, width, 24)
+			s.Press("p")
+			s.Expect(want)
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package history
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
@@ -40,10 +38,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case writeHAR:
 		return m.writeHAR()
 	case otherProfiles:
-		if rest := strings.ReplaceAll(m.filter.text, history.EveryProfile, ""); rest != m.filter.text {
-			return m.setFilter(strings.TrimSpace(rest))
-		}
-		return m.setFilter(strings.TrimSpace(m.filter.text + " " + history.EveryProfile))
+		m.filter.every = !m.filter.every
+		return m.setFilter(m.filter.text)
 	case openFilter, applyFilter, closeFilter, clearFilter:
 		return m.updateFilter(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
@@ -157,7 +153,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 		m.filter.open, m.filter.problem = true, ""
 		m.filter.input = widget.NewInput(m.deps.Theme) // the theme may have changed
 		m.filter.input.Prompt = "/ "
-		m.filter.input.Placeholder = "words class:captcha zone:x kind:fetch since:2h " + history.EveryProfile
+		m.filter.input.Placeholder = "words class:captcha zone:x kind:fetch since:2h profile:all"
 		m.filter.input.SetWidth(max(m.width-8, 10))
 		m.filter.input.SetValue(m.filter.text)
 		m.filter.input.CursorEnd()
@@ -175,12 +171,15 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 
 // setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
-	parsed, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
+	parsed, named, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
 	if err != nil {
 		m.filter.problem = err.Error()
 		return nil
 	}
-	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
+	if m.filter.every && !named {
+		parsed.Profile = ""
+	}
+	m.filter.text, m.filter.parsed, m.filter.named, m.filter.problem = text, parsed, named, ""
 	m.filter.open = false
 	m.filter.input.Blur()
 	m.table.Columns = m.columns()

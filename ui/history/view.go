@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,6 +43,9 @@ func (m *Model) heading() string {
 	if m.filter.text != "" {
 		head += " / " + m.filter.text
 	}
+	if m.filter.every && !m.filter.named {
+		head += " · all profiles"
+	}
 	switch {
 	case !m.loaded || m.win.n == 0:
 	case m.win.end:
@@ -78,20 +82,22 @@ func (m *Model) stripLines(w int) []string {
 	if m.strip.total == 0 {
 		return []string{th.Muted.Render(text.Fit(" no outcomes in view", w))}
 	}
-	cost := "  " + th.Muted.Render("cost")
-	if len(m.strip.spend) == 0 {
-		cost += " $0"
-	}
+	var sums []string
 	for _, name := range slices.Sorted(maps.Keys(m.strip.spend)) {
+		sums = append(sums, m.strip.spend[name].String())
 		if m.everyProfile() {
-			cost += " " + text.Clean(name)
+			sums[len(sums)-1] = text.Cut(text.Clean(name), 24) + " " + sums[len(sums)-1]
 		}
-		cost += " " + m.strip.spend[name].String()
 	}
+	head, n := "  "+th.Muted.Render("cost")+" ", len(sums)
+	cost := head + cmp.Or(strings.Join(sums, " · "), "$0")
 	for _, line := range []string{m.rates(true) + cost, m.rates(false) + cost} {
 		if text.Width(line) <= w {
 			return []string{text.Fit(line, w)}
 		}
+	}
+	for ; n > 1 && text.Width(cost) > w; n-- {
+		cost = head + strings.Join(sums[:n-1], " · ") + fmt.Sprintf(" · … %d more", len(sums)-n+1)
 	}
 	return []string{text.Fit(m.rates(false), w), text.Fit(cost, w)}
 }
