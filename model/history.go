@@ -17,6 +17,14 @@ const (
 	HistoryBatch      HistoryKind = "batch"
 )
 
+// Word is the kind as people read and filter it; what is stored keeps the older word of a comparison.
+func (k HistoryKind) Word() string {
+	if k == HistoryComparison {
+		return "comparison"
+	}
+	return string(k)
+}
+
 // SourceAgent marks what an agent did, by the console's MCP server.
 const SourceAgent = "agent"
 

@@ -188,7 +188,7 @@ func historyCommands(list []model.HistoryEntry, err error, when func(model.Histo
 			note = e.Text
 		}
 		note = strings.TrimSpace(note)
-		label := cmp.Or(e.Outcome(), string(e.Kind))
+		label := cmp.Or(e.Outcome(), e.Kind.Word())
 		pick := kit.OpenEntry(e)
 		if same := label + "\x00" + note; pick == nil || e.Ref == "" || seen[same] || len(g.Commands) == maxFound {
 			continue

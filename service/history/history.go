@@ -36,19 +36,18 @@ func New(j *journal.Journal, paths config.Paths, version string, now func() time
 }
 
 // ParseFilter reads what an operator types to narrow the timeline; see journal.ParseFilter. Without a term about
-// profiles the entries are those of one; named reports whether there is such a term. A profile that is called all is
-// asked for by profile:"all" or, while it is in use, as any other.
-func ParseFilter(text, profile string, now time.Time) (f model.HistoryFilter, named bool, err error) {
-	f, err = journal.ParseFilter(text, now)
+// profiles the entries are those of one. A profile that is called all is asked for by profile:"all" or, while it is in
+// use, as any other.
+func ParseFilter(text, profile string, now time.Time) (model.HistoryFilter, error) {
+	f, err := journal.ParseFilter(text, now)
 	terms, _ := query.Terms(text) // err is about them, too
 	switch at := slices.IndexFunc(terms, func(t query.Term) bool { return strings.EqualFold(t.Name, "profile") }); {
 	case at < 0:
 		f.Profile = profile
-		return f, false, err
 	case f.Profile == "all" && !terms[at].Quoted && profile != "all":
 		f.Profile = ""
 	}
-	return f, true, err
+	return f, err
 }
 
 // Entries are one page of the timeline, newest first.

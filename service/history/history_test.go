@@ -46,22 +46,20 @@ func TestAHistoryThatKeepsNothingSaysSo(t *testing.T) {
 
 func TestAFilterNamesAProfileOrAll(t *testing.T) {
 	for _, c := range []struct {
-		text, inUse string
-		profile     string
-		named       bool
+		text, inUse, profile string
 	}{
-		{"shop", "acme", "acme", false},
-		{`"profile:x"`, "acme", "acme", false}, // a word
-		{"profile:all", "acme", "", true},
-		{"profile:allied zone:x", "acme", "allied", true},
-		{"Profile=beta", "acme", "beta", true},
-		{`profile:"all"`, "acme", "all", true},
-		{"profile:all", "all", "all", true},
-		{"-profile:beta", "acme", "", true},
+		{"shop", "acme", "acme"},
+		{`"profile:x"`, "acme", "acme"}, // a word
+		{"profile:all", "acme", ""},
+		{"profile:allied zone:x", "acme", "allied"},
+		{"Profile=beta", "acme", "beta"},
+		{`profile:"all"`, "acme", "all"},
+		{"profile:all", "all", "all"},
+		{"-profile:beta", "acme", ""},
 	} {
-		f, named, err := ParseFilter(c.text, c.inUse, time.Now())
-		if err != nil || f.Profile != c.profile || named != c.named {
-			t.Errorf("%s with %s: profile %q, %v, %v; want %q, %v", c.text, c.inUse, f.Profile, named, err, c.profile, c.named)
+		f, err := ParseFilter(c.text, c.inUse, time.Now())
+		if err != nil || f.Profile != c.profile {
+			t.Errorf("%s with %s: profile %q, %v; want %q", c.text, c.inUse, f.Profile, err, c.profile)
 		}
 	}
 }

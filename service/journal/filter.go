@@ -9,7 +9,7 @@ import (
 
 // fields is what the entries of the history can be asked.
 func fields(now time.Time) query.Fields[model.HistoryEntry] {
-	kinds := []model.HistoryKind{model.HistoryFetch, model.HistoryComparison, model.HistoryProbe, model.HistoryJob, model.HistoryKey, model.HistoryAgent, model.HistoryWebhook, model.HistoryBatch}
+	kinds := []model.HistoryKind{model.HistoryFetch, "comparison", model.HistoryProbe, model.HistoryJob, model.HistoryKey, model.HistoryAgent, model.HistoryWebhook, model.HistoryBatch}
 	const source = "coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), '')"
 	text := func(of func(model.HistoryEntry) string) func(model.HistoryEntry) []string {
 		return func(a model.HistoryEntry) []string { return []string{of(a)} }
@@ -19,7 +19,7 @@ func fields(now time.Time) query.Fields[model.HistoryEntry] {
 		query.Enum("class", "captcha", texts(model.Classes()), text(func(a model.HistoryEntry) string { return string(a.Class) })).In("activity.class"),
 		query.List("zone", "unlocker_demo", text(func(a model.HistoryEntry) string { return a.Zone })).In("activity.zone"),
 		query.List("key", "batch-user", text(func(a model.HistoryEntry) string { return a.Key })).In("activity.key"),
-		query.Enum("kind", "fetch", texts(kinds), text(func(a model.HistoryEntry) string { return string(a.Kind) })).In("activity.kind"),
+		query.Enum("kind", "fetch", texts(kinds), text(func(a model.HistoryEntry) string { return a.Kind.Word() })).In("replace(activity.kind, 'twin', 'comparison')"),
 		query.List("profile", "local", text(func(a model.HistoryEntry) string { return a.Profile })).In("activity.profile"),
 		query.Enum("by", model.SourceAgent, model.Sources(), text(func(a model.HistoryEntry) string { return a.Source })).In(source),
 		query.Since(func(a model.HistoryEntry) time.Time { return a.At }, func(model.HistoryEntry) time.Time { return now }).In("+at"),
@@ -44,6 +44,9 @@ func ParseFilter(text string, now time.Time) (f model.HistoryFilter, err error) 
 		default:
 			f.Clauses, f.Args = append(f.Clauses, clause), append(f.Args, args)
 		}
+	}
+	if f.Kind == "comparison" {
+		f.Kind = model.HistoryComparison
 	}
 	return f, err
 }

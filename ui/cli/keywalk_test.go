@@ -41,7 +41,7 @@ func walkHistory(w *uitest.Whole) {
 	w.Press("esc")
 	w.WaitGone("What refuses")
 	w.Press("5", "/", "ctrl+u")
-	w.Type("kind:twin")
+	w.Type("kind:comparison")
 	w.Press("enter")
 	w.WaitFor("cells compared")
 	w.Press("enter")

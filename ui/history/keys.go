@@ -45,17 +45,14 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.filter.text == "" {
 		clr.Disabled, clr.Hidden = "no filter is set", true
 	}
-	profiles, named := "all profiles", ""
-	if m.everyProfile() {
-		profiles = "this profile"
-	}
-	if m.filter.named {
-		named = "the filter names a profile"
+	profiles := "all profiles"
+	if m.filter.every {
+		profiles = "one profile"
 	}
 	return widget.WithMotion([]kit.Binding{
 		open,
 		{Name: "history.filter", Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles, with the cost of each, or those of the profile in use alone.", Group: "Filter", Intent: otherProfiles{}, Disabled: named},
+		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles, with the cost of each, or again those of one.", Group: "Filter", Intent: otherProfiles{}},
 		{Name: "history.requests", Keys: []string{"w"}, Label: "emulator", Command: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
 		clr, cpy,
 		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},

@@ -55,8 +55,7 @@ type Model struct {
 type filter struct {
 	text    string // applied
 	parsed  model.HistoryFilter
-	named   bool // it names a profile
-	every   bool // where it names none, the entries are those of every profile
+	every   bool // the entries are those of every profile, whichever the text names
 	input   textinput.Model
 	open    bool
 	problem string
@@ -84,7 +83,7 @@ func (m *Model) columns() []widget.Column {
 	out := []widget.Column{
 		{Title: "PROFILE", Width: 8},
 		{Title: "TIME", Width: 10},
-		{Title: "KIND", Width: 5, Priority: 7},
+		{Title: "KIND", Width: 10, Priority: 7},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE / KEY", Width: 16, Priority: 1},
 		{Title: "VIA", Width: 6, Priority: 2},

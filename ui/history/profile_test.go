@@ -29,7 +29,7 @@ func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
 			s.Expect("1 of 1", "cost $0.2500", "local.test", "p all profiles")
 			s.ExpectNot("acme", "beta-2", "PROFILE")
 			s.Press("p")
-			s.Expect("1 of 4", "PROFILE", "acme $1.50", "beta-2 $2.00", "local $0.2500", "p this profile", "History · all profiles")
+			s.Expect("1 of 4", "PROFILE", "acme $1.50", "beta-2 $2.00", "local $0.2500", "p one profile", "History · all profiles")
 			for line := range strings.Lines(s.Screen()) {
 				if host := strings.Index(line, ".test"); host >= 0 && strings.Contains(line, "00:00") && !strings.Contains(line[:host], strings.Fields(strings.Trim(line, " │›"))[0]) {
 					t.Errorf("a line does not name its profile: %q", line)
@@ -39,9 +39,11 @@ func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
 			s.Expect("1 of 1", "cost $0.2500")
 			s.ExpectNot("acme", "History · all")
 			s.Press("/")
-			s.Type("profile:allied beta")
-			s.Press("enter", "p") // all would be shown in vain, and nothing of the filter is lost
-			s.Expect("the filter names a profile", "History / profile:allied beta ")
+			s.Type("profile:allied test")
+			s.Press("enter", "p")
+			s.Expect("1 of 4", "PROFILE", "/ profile:allied test · all profiles")
+			s.Press("p") // nothing of the filter is lost
+			s.Expect("Nothing matches", "/ profile:allied test ")
 			s.Press("/", "ctrl+u")
 			s.Type("profile:all")
 			s.Press("enter")
@@ -106,4 +108,15 @@ func TestAnEventNamesItsKey(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A comparison is called one, in the list and below it.
+func TestAComparisonIsCalledOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := entries(1)[0]
+		a.Kind, a.Text = model.HistoryComparison, "4 cells compared"
+		s := open(t, &fakeJournal{all: []model.HistoryEntry{a}}, 200, 24)
+		s.Expect("›00:00:00   comparison ", " · comparison · ")
+		s.ExpectNot("twin")
+	})
 }

@@ -171,15 +171,15 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 
 // setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
-	parsed, named, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
+	parsed, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
 	if err != nil {
 		m.filter.problem = err.Error()
 		return nil
 	}
-	if m.filter.every && !named {
+	if m.filter.every {
 		parsed.Profile = ""
 	}
-	m.filter.text, m.filter.parsed, m.filter.named, m.filter.problem = text, parsed, named, ""
+	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
 	m.filter.open = false
 	m.filter.input.Blur()
 	m.table.Columns = m.columns()

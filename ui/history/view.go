@@ -43,7 +43,7 @@ func (m *Model) heading() string {
 	if m.filter.text != "" {
 		head += " / " + m.filter.text
 	}
-	if m.filter.every && !m.filter.named {
+	if m.filter.every {
 		head += " · all profiles"
 	}
 	switch {
@@ -155,7 +155,7 @@ func (m *Model) row(i int) []widget.Cell {
 	cells := []widget.Cell{
 		{Text: a.Profile, Ink: th.Muted},
 		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
-		widget.C(string(a.Kind)), class, zone, widget.C(via),
+		widget.C(a.Kind.Word()), class, zone, widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration),
 		{Text: a.CostWords(), Ink: th.Muted},
@@ -231,7 +231,7 @@ func by(source string) string {
 // facts is everything known about an entry except its description.
 func (m *Model) facts(a model.HistoryEntry) string {
 	now := m.deps.Now()
-	parts := []string{widget.DateAndAge(m.session, a.Profile, a.At, now), string(a.Kind)}
+	parts := []string{widget.DateAndAge(m.session, a.Profile, a.At, now), a.Kind.Word()}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)

@@ -499,16 +499,11 @@ func (fd *field) recheck() {
 
 // toggleAll turns all toggles on whose names begin so or, if all are on, off.
 func (f *Form) toggleAll(prefix string) {
-	value := ""
+	off := slices.ContainsFunc(f.fields, func(fd *field) bool { return strings.HasPrefix(fd.Name, prefix) && fd.Value == "" })
 	for _, fd := range f.fields {
-		if strings.HasPrefix(fd.Name, prefix) && fd.Value == "" {
-			value = "true"
-		}
-	}
-	for _, fd := range f.fields {
-		if strings.HasPrefix(fd.Name, prefix) {
+		if strings.HasPrefix(fd.Name, prefix) && (fd.Value == "") == off {
 			fd.touch(fd.Value)
-			fd.Value = value
+			fd.cycle(1)
 		}
 	}
 }
