@@ -38,7 +38,7 @@ func TestKeysOfOnesOwn(t *testing.T) {
 	if screen := p.Screen(); strings.Contains(screen, "kept beside") || strings.Contains(screen, "Everywhere") {
 		t.Errorf("the usual keys still act:\n%s", screen)
 	}
-	p.PressFor("v", "The rows are kept beside")
+	p.PressFor("v", "The rows are written to")
 	p.PressFor("ctrl+s", "downloaded")
 
 	p.PressFor("alt+k", "[4 Keys", "T rotate")
