@@ -285,11 +285,10 @@ func (a *App) keyWords() []string {
 // statusLine has the key hints on the left and the work in flight on the right.
 func (a *App) statusLine() string {
 	t := a.theme
-	right := ""
+	right, spent, status := "", "", ""
 	if a.w >= roomy && a.deps.Spending != nil {
-		right = t.Muted.Render(a.spent() + " · ")
+		spent = t.Muted.Render(a.spent() + " · ")
 	}
-	status := ""
 	if s, ok := a.view().(kit.StatusView); ok {
 		status = text.Clean(s.Status())
 	}
@@ -300,16 +299,21 @@ func (a *App) statusLine() string {
 	case n == 0:
 		right += t.Muted.Render(status)
 	case status != "":
-		right = t.Muted.Render(status+" · ") + right
+		spent = t.Muted.Render(status+" · ") + spent
 		fallthrough
 	default:
 		right += t.Accent.Render("● " + strconv.Itoa(n) + " running")
 	}
 	if a.noMouse {
-		right = t.Warn.Render("mouse off · ") + right
+		spent = t.Warn.Render("mouse off · ") + spent
 	}
 	right += " "
-	return text.Edge(a.hintText(a.w-text.Width(right)-1), right, a.w)
+	hints, esc := a.hintText(a.w - text.Width(spent+right) - 1)
+	if !esc && capturing(a.target()) { // where letters go is said first
+		spent = ""
+		hints, _ = a.hintText(a.w - text.Width(right) - 1)
+	}
+	return text.Edge(hints, spent+right, a.w)
 }
 
 // spent is the session's cost as far as it is known. Before the first fetch it says whether
@@ -323,8 +327,8 @@ func (a *App) spent() string {
 	return "session " + s.String()
 }
 
-// hintText is as many hints as fit. Help always keeps its place.
-func (a *App) hintText(room int) string {
+// hintText is as many hints as fit, and whether that of esc is one, if there is any. Help always keeps its place.
+func (a *App) hintText(room int) (line string, esc bool) {
 	t := a.theme
 	width := func(h kit.Binding) int { return text.Width(widget.KeyName(h.Key())+" "+h.Label) + 3 }
 	list, help := a.hints()
@@ -342,10 +346,11 @@ func (a *App) hintText(room int) string {
 		}
 		draw(h)
 	}
+	esc = !slices.ContainsFunc(list[len(parts):], func(b kit.Binding) bool { return b.Matches("esc") })
 	if help.Label != "" {
 		draw(help)
 	}
-	return " " + strings.Join(parts, t.Muted.Render(" · "))
+	return " " + strings.Join(parts, t.Muted.Render(" · ")), esc
 }
 
 // hides reports whether a dialog has keys that no line of it names, besides those that move.

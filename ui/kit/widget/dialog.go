@@ -134,7 +134,7 @@ func (d *FormDialog) problem(w, most int) []string {
 }
 
 // Bindings are submit, close and the form's bindings.
-func (d *FormDialog) Bindings() []kit.Binding {
+func (d *FormDialog) Bindings() (list []kit.Binding) {
 	busy := ""
 	if d.Busy {
 		busy = cmp.Or(d.Doing, "already in progress")
@@ -145,7 +145,11 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{{Name: "dialog.submit", Keys: submit, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
 	extra, ownEsc := d.extra()
-	out = append(out, extra...)
+	if d.CapturingText() { // where letters go is said first
+		defer func() { list = append(list, extra...) }()
+	} else {
+		out = append(out, extra...)
+	}
 	esc := kit.Binding{Name: "dialog.close", Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
 	fields := d.Form.Bindings()
 	isEsc := func(b kit.Binding) bool { return b.Key() == "esc" }

@@ -81,6 +81,9 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	if fd.Kind == FieldArea {
 		out = out[:2]
 	}
+	if f.motion.walks() {
+		out = append([]kit.Binding{{Keys: []string{"j k"}, Label: "move", Group: group, WhileTyping: true}}, out...)
+	}
 	edges := fieldKeys([]string{"down"}, []string{"up"}, true)
 	switch {
 	case fd.Kind == FieldArea: // its first and last lines lead out of it
