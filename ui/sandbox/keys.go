@@ -340,7 +340,7 @@ func (m *Model) stepDisabled(s model.Step) string {
 		return m.whyNotOther()
 	case model.ActionWhatRefuses, model.ActionRaiseTimeout:
 		if m.result.profile != "" && (s.Action == model.ActionWhatRefuses || s.Timeout > 0) {
-			return "it was sent with another profile, " + m.result.profile
+			return "it was sent with profile " + m.result.profile + " (" + m.deps.Theme.Key("console.profile") + " switches to it)"
 		}
 	case model.ActionShowFields:
 		if len(m.result.res.Fields) == 0 {

@@ -94,7 +94,7 @@ func (p *Page) whyNotGoOn(s batch.State) string {
 	case s.Live:
 		return "a process works on it"
 	case s.Profile != p.session.ProfileName:
-		return "it belongs to profile " + text.Clean(s.Profile)
+		return "it belongs to profile " + text.Clean(s.Profile) + " (" + p.deps.Theme.Key("console.profile") + " switches to it)"
 	case !p.session.Ready:
 		return p.session.NotReady()
 	}
