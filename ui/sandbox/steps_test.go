@@ -423,7 +423,7 @@ func TestALongerTimeoutIsSetInTheProfileAfterAQuestion(t *testing.T) {
 		b.svc.kept["f_2"] = noerr.Try(b.svc.Fetch(t.Context(), b.svc.requests()[0], nil)).Must(t)
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "acme"}})
 		b.Press("T")
-		b.Expect("it was sent with another profile, acme")
+		b.Expect("it was sent with profile acme")
 		b.ExpectNot("Set a longer timeout?")
 		if kept.Timeouts != nil {
 			t.Errorf("the timeout of another profile's product was set in this one: %s", kept)
