@@ -99,6 +99,7 @@ type HistoryFilter struct {
 	Without string // the source whose entries are left out
 	Since   time.Time
 	Limit   int // at most this many; 0 means 200
+	PerZone int // only this many of the newest fetches of each zone that have a verdict; 0 means all
 	// Clauses are further conditions in the language of the store, with their arguments.
 	Clauses []string
 	Args    [][]any

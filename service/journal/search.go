@@ -97,6 +97,10 @@ func (q *selection) add(term string, args ...any) {
 // narrow is the filter as SQL.
 func narrow(f model.HistoryFilter) *selection {
 	q := &selection{limit: f.Limit}
+	if f.PerZone > 0 { // the index of the zones finds them, not the one of the words
+		q.add("id IN ("+newestOfZones+")", f.Profile, f.PerZone)
+		f.Kind, f.Profile = "", ""
+	}
 	if f.Before > 0 {
 		q.add("id < ?", f.Before)
 	}
@@ -152,6 +156,13 @@ func narrow(f model.HistoryFilter) *selection {
 	}
 	return q
 }
+
+// newestOfZones are the newest fetches of a profile through each zone, without rotations' own.
+const newestOfZones = `WITH RECURSIVE zones(name) AS (
+		SELECT min(zone) FROM activity WHERE zone > '' UNION ALL SELECT (SELECT min(zone) FROM activity WHERE zone > name) FROM zones WHERE name IS NOT NULL)
+	SELECT newest.id FROM zones CROSS JOIN activity newest ON newest.id IN (
+		SELECT id FROM activity a WHERE zone = name AND kind = 'fetch' AND profile = ? AND class <> '' AND NOT EXISTS (SELECT 1 FROM activity_sources s WHERE s.id = a.id AND s.source = '` + model.SourceRotation + `')
+		ORDER BY id DESC LIMIT ?)`
 
 // clean is a word as the lines' words are kept, without what would end the index's query.
 func clean(word string) string {

@@ -142,7 +142,13 @@ func (f *fakeService) requests() []model.FetchRequest {
 func (f *fakeService) Entries(_ context.Context, filter model.HistoryFilter) ([]model.HistoryEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.history), func(a model.HistoryEntry) bool { return a.Source != "" && a.Source == filter.Without }), nil
+	list := slices.DeleteFunc(slices.Clone(f.history), func(a model.HistoryEntry) bool {
+		return a.Source != "" && a.Source == filter.Without || filter.Profile != "" && a.Profile != "" && a.Profile != filter.Profile
+	})
+	if filter.PerZone > 0 {
+		return list, nil
+	}
+	return list[:min(len(list), filter.Limit)], nil
 }
 
 func (f *fakeService) URLs(context.Context, string, int) ([]string, error) {

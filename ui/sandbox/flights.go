@@ -30,7 +30,8 @@ type flight struct {
 	id       int
 	slot     kit.Slot
 	request  model.FetchRequest
-	draft    draft // the form at the time
+	draft    draft  // the form at the time
+	profile  string // the one in use then
 	started  time.Time
 	attempts []model.Attempt
 	n        int // the attempt that runs or is waited for
@@ -63,10 +64,10 @@ func (l *flights) running() int {
 	return n
 }
 
-// listed forgets the results that the history lists.
-func (l *flights) listed(history []model.HistoryEntry) {
+// listed forgets the results that the history lists, and those of other profiles.
+func (l *flights) listed(history []model.HistoryEntry, profile string) {
 	l.list = slices.DeleteFunc(l.list, func(f *flight) bool {
-		return f.res != nil && slices.ContainsFunc(history, func(a model.HistoryEntry) bool { return a.Ref == f.res.ID })
+		return f.res != nil && (f.profile != profile || slices.ContainsFunc(history, func(a model.HistoryEntry) bool { return a.Ref == f.res.ID }))
 	})
 }
 
@@ -85,7 +86,7 @@ func (l *flights) repeated(r model.FetchRequest, now time.Time) bool {
 func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 	l := &m.flights
 	l.count++
-	f := &flight{id: l.count, request: r, draft: m.form.draft(), started: m.deps.Profile.Now(), n: 1}
+	f := &flight{id: l.count, request: r, draft: m.form.draft(), profile: m.session.ProfileName, started: m.deps.Profile.Now(), n: 1}
 	l.list = slices.Insert(l.list, 0, f)
 	m.result.trouble, m.history.want = "", ""
 	m.result.flight = f

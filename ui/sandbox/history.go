@@ -21,12 +21,14 @@ const historyRows = 200
 // recentFetches is how many fetches of a zone are drawn beside it.
 const recentFetches = 12
 
+// manyRecent is how many are read for that, of all zones.
+const manyRecent = 10_000
+
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	deps    *Deps
 	table   widget.Table
-	entries []model.HistoryEntry    // of every profile, without the calls of rotations
-	rows    []model.HistoryEntry    // of the profile in use
+	rows    []model.HistoryEntry    // of the profile in use, without the calls of rotations
 	flying  int                     // rows of flights above them
 	newest  string                  // Ref of the first of rows when the cursor was last there or above
 	news    int                     // how many have come since
@@ -51,9 +53,12 @@ func newHistoryPane(t *kit.Theme) historyPane {
 }
 
 func (m *Model) loadHistory() tea.Cmd {
-	history := m.deps.History
-	return tea.Batch(kit.Load(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) ([]model.HistoryEntry, error) {
-		return history.Entries(ctx, model.HistoryFilter{Kind: model.HistoryFetch, Without: model.SourceRotation, Limit: historyRows})
+	history, profile := m.deps.History, m.session.ProfileName
+	return tea.Batch(kit.Load(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) (read [2][]model.HistoryEntry, err error) {
+		if read[0], err = history.Entries(ctx, model.HistoryFilter{Kind: model.HistoryFetch, Profile: profile, Without: model.SourceRotation, Limit: historyRows}); err == nil {
+			read[1], err = history.Entries(ctx, model.HistoryFilter{Profile: profile, PerZone: recentFetches, Limit: manyRecent})
+		}
+		return read, err
 	}, m.historyLoaded), m.loadURLs())
 }
 
@@ -74,7 +79,7 @@ func (m *Model) loadURLs() tea.Cmd {
 	})
 }
 
-func (m *Model) historyLoaded(rows []model.HistoryEntry, err error) tea.Cmd {
+func (m *Model) historyLoaded(read [2][]model.HistoryEntry, err error) tea.Cmd {
 	p := &m.history
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
@@ -82,23 +87,16 @@ func (m *Model) historyLoaded(rows []model.HistoryEntry, err error) tea.Cmd {
 		}
 		return nil
 	}
-	p.loaded, p.problem, p.entries = true, "", rows
+	p.loaded, p.problem, p.rows, p.recent = true, "", read[0], model.RecentOf(read[1], recentFetches)
 	m.listHistory()
 	return nil
 }
 
-// listHistory lists the fetches of the profile in use.
+// listHistory lists the fetches that were read, below those in flight.
 func (m *Model) listHistory() {
 	p := &m.history
-	p.rows = p.entries[:0:0]
-	for _, a := range p.entries {
-		if a.Profile == "" || m.session.ProfileName == "" || a.Profile == m.session.ProfileName {
-			p.rows = append(p.rows, a)
-		}
-	}
-	p.recent = model.RecentOf(p.rows, recentFetches)
 	m.remember()
-	m.flights.listed(p.entries)
+	m.flights.listed(p.rows, m.session.ProfileName)
 	rows, flying := p.rows, slices.Clone(m.flights.list)
 	top := p.table.Cursor() == 0
 	key := func(i int) string {

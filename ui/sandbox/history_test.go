@@ -1,12 +1,15 @@
 package sandbox_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 )
 
@@ -387,4 +390,39 @@ func TestAResultSaysItsCostAtEveryWidth(t *testing.T) {
 			b.Expect("! parsing drift   200 · API · 12.3 s · 1.2 MB · $0.0030 · 1 of 2")
 		})
 	}
+}
+
+func TestAZoneShowsItsFetchesHoweverManyAnotherHasSince(t *testing.T) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		for i := range 300 {
+			zone := "unlocker_demo"
+			if i >= 297 {
+				zone = "serp_demo"
+			}
+			b.svc.history = append(b.svc.history, model.HistoryEntry{Ref: fmt.Sprint("f_", i), At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: zone, Class: model.ClassOK, Total: time.Millisecond})
+		}
+		b.reload()
+		b.Expect("1 ms · 12/12", "1 ms · 3/3")
+	})
+}
+
+// A result that came while another profile was in use is in that one's history.
+func TestAFlightOfAnotherProfileIsForgottenWhenItHasLanded(t *testing.T) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		answer := make(chan struct{})
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			<-answer
+			return okResult(r), nil
+		}
+		b.Press("ctrl+j")
+		b.After(2 * time.Second)
+		b.Press("ctrl+j")
+		s := demoSession()
+		s.ProfileName, s.Local = "acme", false
+		b.Send(kit.SessionChanged{Session: s})
+		b.Expect("● sending")
+		close(answer)
+		b.Settle()
+		b.Expect("No fetch yet")
+	})
 }

@@ -97,10 +97,9 @@ func (m *Model) newSession(s kit.Session) tea.Cmd {
 	if !other {
 		return cmd
 	}
-	if m.history.loaded {
-		m.listHistory()
-	}
-	return tea.Batch(cmd, m.loadURLs())
+	m.history.loaded, m.history.rows, m.history.recent = false, nil, nil
+	m.listHistory()
+	return tea.Batch(cmd, m.loadHistory())
 }
 
 // toPane passes the other messages (keys, pastes, the mouse, intents of the parts) to the parts.
