@@ -488,3 +488,16 @@ func TestAnItemAndABatchAreOpenedAcrossTabs(t *testing.T) {
 		s.Expect("there is no batch batch-9 any more")
 	})
 }
+
+func TestItemsOfABatchThatHaveNoRoomAreCounted(t *testing.T) {
+	f := &fakeJobs{batches: fakeBatches{states: []batch.State{running(41_200)}}}
+	for n := range int64(300) {
+		f.batches.results = append(f.batches.results, batch.Result{N: 300 - n, URL: "http://shop.example/", Class: "ok"})
+	}
+	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
+		s.Press("enter", "tab")
+		s.Expect("↓ 29")
+		s.Press("G")
+		s.Expect("↑ 29")
+	})
+}

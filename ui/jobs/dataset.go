@@ -66,7 +66,7 @@ func (l *launch) describe() {
 		help = text.Clean(c.Title()) + ". " + help
 	}
 	if help != "" {
-		l.form.SetHelp(fieldDataset, help)
+		l.form.SetHelp(fieldDataset, help, false)
 	}
 	if l.describeWays(c, known); !known && l.base.Settings.Discover != "" {
 		return
@@ -77,13 +77,13 @@ func (l *launch) describe() {
 	l.way = way
 	l.form.SetPlaceholder(fieldPaste, pasteWords(way, shown))
 	if !shown {
-		l.form.SetHelp(fieldPaste, rowsHelp)
-		l.form.SetHelp(fieldPath, pathHelp)
+		l.form.SetHelp(fieldPaste, rowsHelp, false)
+		l.form.SetHelp(fieldPath, pathHelp, false)
 		return
 	}
 	needs := "Rows: " + fieldWords(way.Fields) + "."
-	l.form.SetHelp(fieldPaste, needs)
-	l.form.SetHelp(fieldPath, needs+" list:NAME is a saved list.")
+	l.form.SetHelp(fieldPaste, needs, false)
+	l.form.SetHelp(fieldPath, needs+" list:NAME is a saved list.", false)
 }
 
 // pasteWords say what is pasted for a way to collect, in whose field the lines of a text go.

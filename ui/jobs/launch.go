@@ -190,7 +190,7 @@ func (l *launch) setSession(s kit.Session) {
 	if !l.m.asksForJobs() {
 		help = "Your name for the job, kept in the ledger. It is not sent: the contract shows no way to name a dataset."
 	}
-	l.form.SetHelp(fieldDataset, help)
+	l.form.SetHelp(fieldDataset, help, false)
 }
 
 // changed updates the fields and discards the check.

@@ -192,7 +192,7 @@ func (f *form) follow(values *widget.Form) {
 	d := f.dialect()
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
 	f.Intro = f.head(d.ListsAccount())
-	values.SetHelp(fieldDialect, explain(d))
+	values.SetHelp(fieldDialect, explain(d), false)
 	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
 	values.SetPlaceholder(fieldPrefix, d.UsernamePrefix())
 	values.SetHidden(fieldEntry, len(d.ProxyEntries()) == 0)

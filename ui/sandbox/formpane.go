@@ -230,14 +230,14 @@ func (m *Model) refresh() {
 	m.shape()
 	for _, f := range append(allFields(), p.argFields()...) {
 		p.form.SetError(string(f), "")
-		p.form.SetHelp(string(f), p.fieldHelp(f))
+		p.form.SetHelp(string(f), p.fieldHelp(f), false)
 	}
 	for _, pr := range p.problems {
 		if p.folded() && slices.Contains(folded(), pr.Field) && (pr.Field != fieldCountry || !p.shaped()) {
 			pr.Field, pr.Text = fieldMore, string(pr.Field)+": "+pr.Text
 		}
 		if pr.Severity == note || pr.Field == fieldURL && m.form.untyped() {
-			p.form.SetHelp(string(pr.Field), "! "+pr.Text)
+			p.form.SetHelp(string(pr.Field), "! "+pr.Text, true)
 		} else {
 			p.form.SetError(string(pr.Field), pr.Text)
 		}

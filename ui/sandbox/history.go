@@ -21,9 +21,6 @@ const historyRows = 200
 // recentFetches is how many fetches of a zone are drawn beside it.
 const recentFetches = 12
 
-// manyRecent is how many are read for that, of all zones.
-const manyRecent = 10_000
-
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	deps    *Deps
@@ -56,7 +53,7 @@ func (m *Model) loadHistory() tea.Cmd {
 	history, profile := m.deps.History, m.session.ProfileName
 	return tea.Batch(kit.Load(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) (read [2][]model.HistoryEntry, err error) {
 		if read[0], err = history.Entries(ctx, model.HistoryFilter{Kind: model.HistoryFetch, Profile: profile, Without: model.SourceRotation, Limit: historyRows}); err == nil {
-			read[1], err = history.Entries(ctx, model.HistoryFilter{Profile: profile, PerZone: recentFetches, Limit: manyRecent})
+			read[1], err = history.Entries(ctx, model.HistoryFilter{Profile: profile, PerZone: recentFetches, Limit: 1000 * recentFetches})
 		}
 		return read, err
 	}, m.historyLoaded), m.loadURLs())

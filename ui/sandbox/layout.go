@@ -72,7 +72,7 @@ func (m *Model) formNotes(w int) []string {
 	if m.panes.At == paneWire || !m.session.Ready {
 		return nil
 	}
-	return m.form.wireNotes(w)
+	return m.form.wireNotes(w, false)
 }
 
 func (m *Model) stacked(w, h int) []kit.Area {
@@ -114,7 +114,7 @@ func (m *Model) pane(r kit.Area) string {
 	case areaBar:
 		body = m.form.form.RenderBar(on, iw, ih)
 	case areaZones:
-		body = m.renderZones(iw, ih)
+		body, of = m.renderZones(iw, ih), &m.zones
 	case paneForm:
 		body, of = m.renderForm(on, iw, ih), m.form.form
 	case paneWire:
@@ -152,6 +152,9 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 		words = strings.Join(append([]string{string(r.Zone.Name), r.Via.String(), r.URL}, m.form.from.draft.extras()...), " · ")
 	case paneWire:
 		words = m.form.wire.Problem
+		if _, said := first(m.form.problems, stop); said && words != "" { // at the field
+			words = "nothing yet"
+		}
 		if lines := m.form.wire.Lines; words == "" && len(lines) > 0 {
 			words = strings.TrimSuffix(lines[0]+" … "+lines[len(lines)-1], " … ")
 		}
@@ -259,8 +262,10 @@ func (m *Model) renderZones(w, h int) string {
 		if bars.Text == "" {
 			bars = widget.Cell{Text: "- " + zones[i].Product.String(), Ink: m.deps.Theme.Muted, Span: 1}
 		}
-		return []widget.Cell{widget.C(string(zones[i].Name)), bars, words}
+		return []widget.Cell{widget.Named(string(zones[i].Name)), bars, words}
 	})
-	m.zones.SetCursor(slices.IndexFunc(zones, func(z model.Zone) bool { return z.Name == m.form.request.Zone.Name }))
+	if at := max(slices.IndexFunc(zones, func(z model.Zone) bool { return z.Name == m.form.request.Zone.Name }), 0); at != m.zones.Cursor() {
+		m.zones.SetCursor(at)
+	}
 	return m.zones.Render(m.deps.Theme, false, w, h)
 }

@@ -301,3 +301,77 @@ func TestTheHistoryGrowsWhenItHasTheFocus(t *testing.T) {
 		}
 	})
 }
+
+// A pane is a line or a frame: two lines would be a line and a blank.
+func TestNoBlankLineStandsBetweenThePanes(t *testing.T) {
+	for h := 13; h < 31; h++ {
+		onScreen(t, 61, h, func(t *testing.T, b *bench) {
+			b.svc.history = []model.HistoryEntry{{Ref: "f_1", At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/json", Class: model.ClassOK}}
+			b.reload()
+			for range 4 {
+				lines := strings.Split(b.Screen.Screen(), "\n")
+				for y, l := range lines[1 : len(lines)-1] {
+					if strings.TrimSpace(l) == "" {
+						t.Errorf("at 61x%d line %d is blank:\n%s", h, y+1, b.Screen.Screen())
+						return
+					}
+				}
+				b.Press("tab")
+			}
+		})
+	}
+}
+
+// What a field says is not said again below the form, and not beside it.
+func TestWhatAFieldSaysIsSaidOnce(t *testing.T) {
+	onScreen(t, 80, 24, func(t *testing.T, b *bench) {
+		b.Press("down", "ctrl+u")
+		b.Type("ftp:")
+		says := "ftp is not fetched"
+		if n := strings.Count(b.Screen.Screen(), says); n != 1 {
+			t.Errorf("%d times %q:\n%s", n, says, b.Screen.Screen())
+		}
+	})
+}
+
+func TestManyZonesAreScrolledBesideTheForm(t *testing.T) {
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+		s := demoSession()
+		for i := range 200 {
+			s.Zones = append(s.Zones, model.Zone{Name: model.ZoneName(fmt.Sprintf("web_%03d", i)), Product: model.ProductUnlocker})
+		}
+		b.Send(kit.SessionChanged{Session: s})
+		pane := func() string {
+			_, rest, _ := strings.Cut(b.Screen.Screen(), "Zones, last 12 fetches")
+			rest, _, _ = strings.Cut(rest, "History")
+			return rest
+		}
+		if got := pane(); !strings.Contains(got, "↓ 1") || strings.Contains(got, "↑") {
+			t.Fatalf("nothing says that there are more:\n%s", got)
+		}
+		for range 100 {
+			b.Send(tea.MouseWheelMsg{X: 5, Y: 22, Button: tea.MouseWheelDown})
+		}
+		if got := b.Screen.Screen(); !strings.Contains(got, "web_199") || !strings.Contains(pane(), "web_190") || !strings.Contains(got, "Zone  unlocker_demo") {
+			t.Errorf("the last zones cannot be seen:\n%s", got)
+		}
+		b.Click("web_198")
+		b.Expect("Zone  web_198", "›web_198")
+	})
+}
+
+func TestALongZoneNameLeavesTheStripsTheirCells(t *testing.T) {
+	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
+		s := demoSession()
+		s.Zones = append(s.Zones, model.Zone{Name: model.ZoneName("long_" + strings.Repeat("name_", 16)), Product: model.ProductUnlocker})
+		b.svc.history = []model.HistoryEntry{
+			{Ref: "f_1", At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: "serp_demo", Class: model.ClassOK, Total: time.Millisecond},
+			{Ref: "f_2", At: time.Now(), Kind: model.HistoryFetch, Profile: "local", Zone: "serp_demo", Class: model.ClassOK, Total: time.Millisecond},
+		}
+		b.reload()
+		b.Send(kit.SessionChanged{Session: s})
+		b.Expect("██ 1 ms · 2/2│")
+		b.Press("alt+z")
+		b.Expect("██ p50 1 ms · 2 of 2 useful", "long_name_name_name_")
+	})
+}

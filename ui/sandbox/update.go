@@ -114,7 +114,10 @@ func (m *Model) toPane(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		return m.click(m.panes.Under(msg.Mouse()))
 	case tea.MouseWheelMsg:
-		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane > paneForm && hit.Pane < panes {
+		switch hit, ok := m.panes.Under(msg.Mouse()); {
+		case ok && hit.Pane == areaZones:
+			m.zones.Scroll(msg)
+		case ok && hit.Pane > paneForm && hit.Pane < panes:
 			return m.scroll(hit.Pane, msg)
 		}
 		return nil

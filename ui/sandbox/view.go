@@ -18,13 +18,14 @@ func (m *Model) renderWire(w, h int) string {
 	if !m.session.Ready {
 		return widget.Block(" "+th.Muted.Render(text.Cut(m.notReady(), w-1)), w, h)
 	}
-	lines := m.form.wireNotes(w)
+	lines := m.form.wireNotes(w, true)
 	rows := m.form.scroll.Visible(m.form.wireRows(w-2), max(h-len(lines), 0))
 	return widget.Block(strings.Join(append(lines, widget.Indent(rows)...), "\n"), w, h)
 }
 
-// wireNotes are shown above the request, and below the form while that is folded: why it cannot be sent, and what is unsafe.
-func (p *formPane) wireNotes(w int) []string {
+// wireNotes are shown above the request, and below the form while that is folded: why it cannot be sent, unless a field
+// says so and atFields is false, and what is unsafe.
+func (p *formPane) wireNotes(w int, atFields bool) []string {
 	th := p.deps.Theme
 	var lines []string
 	why := p.wire.Problem
@@ -36,7 +37,7 @@ func (p *formPane) wireNotes(w int) []string {
 			why = cmp.Or(why, p.Text)
 		}
 	}
-	if why != "" {
+	if _, said := first(p.problems, stop); why != "" && (atFields || !said) {
 		lines = widget.Hung(" ", th.Bad, "✗ "+why, w-1)
 	}
 	if p := p.profile; p != "" {

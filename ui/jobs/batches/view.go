@@ -116,6 +116,7 @@ func (p *Page) renderOne(w, h int) string {
 	body := strings.Join(widget.Indent(lines[:min(len(lines), ih)]), "\n")
 	if room := ih - len(lines); o.byItem && room > 0 {
 		body = widget.Stack(body, p.renderItems(iw, room))
+		return widget.ScrollPane(t, "Batch · "+name(o.State), &o.items.table, true, w, h, body)
 	}
 	return widget.Pane(t, "Batch · "+name(o.State), true, w, h, body)
 }

@@ -413,7 +413,7 @@ func (p *Page) renderTree(w, h int) string {
 	if d.content.Damaged != "" || d.err != nil {
 		return widget.Pane(t, title, focused, w, h, strings.Join(head, "\n"))
 	}
-	return widget.Pane(t, title, focused, w, h, widget.Stack(append(head, p.tree.Render(focused, iw, ih-len(head)))...))
+	return widget.ScrollPane(t, title, p.tree, focused, w, h, widget.Stack(append(head, p.tree.Render(focused, iw, ih-len(head)))...))
 }
 
 // fieldChange is a field of a changed row with its old value and its new one.

@@ -144,14 +144,14 @@ func (p *Page) Render(w, h int) string {
 		return out
 	}
 	iw, ih := widget.Inner(w, h-top)
+	var seen widget.Scroll
 	now, title := p.nowLines(iw-2), "Steps"
 	lines := append(now, p.stepLines(p.Plan.Steps, iw-2)...)
 	if len(lines) > ih { // those of the row
 		title = p.rowTitle()
 		lines = append(now[:len(now):len(now)], p.stepLines(p.steps(p.table.Cursor()), iw-2)...)
 	}
-	body := widget.Block(strings.Join(widget.Indent(lines), "\n"), iw, ih)
-	return widget.Stack(out, widget.Pane(th, title, false, w, h-top, body))
+	return widget.Stack(out, seen.Pane(th, title, false, w, h-top, lines))
 }
 
 func (p *Page) title() string {

@@ -38,5 +38,8 @@ func (c Cell) inked(drawn string) string {
 	return out
 }
 
+// Named is the cell of a name that is cut where it would leave no room for the columns beside it.
+func Named(name string) Cell { return Cell{Text: name, Short: text.Cut(name, 24)} }
+
 // C is a cell in plain ink.
 func C(text string) Cell { return Cell{Text: text} }

@@ -250,12 +250,18 @@ func (d *FormDialog) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		return d.follow(d.Form.Click(msg.X, msg.Y))
 	case tea.KeyPressMsg:
-		if name := msg.String(); (name == "pgdown" || name == "pgup") && (d.Form.current() == nil || d.Form.current().Kind != FieldPick || !d.CapturingText()) {
+		if name := msg.String(); (name == "pgdown" || name == "pgup") && !d.pagesField() {
 			d.foot.Update(msg)
 			return nil
 		}
 	}
 	return d.follow(d.Form.Update(msg))
+}
+
+// pagesField reports whether pgup and pgdown are the field's, which has pages of its own.
+func (d *FormDialog) pagesField() bool {
+	fd := d.Form.current()
+	return d.CapturingText() && (fd.Kind == FieldPick || fd.Kind == FieldArea)
 }
 
 // follow updates the other fields after a change, and then goes on to the next field, if
@@ -309,7 +315,11 @@ func (d *FormDialog) Render(w, h int) string {
 	} else if len(below) > fit {
 		below = slices.Clone(d.foot.Visible(below, fit-1))
 		up, down := d.foot.Hidden()
-		below = append(below, " "+d.theme.Muted.Render("pgup, pgdn scroll"+hiddenSign("↑", up)+hiddenSign("↓", down)))
+		keys := "pgup, pgdn scroll"
+		if d.pagesField() {
+			keys = "the next field scrolls this"
+		}
+		below = append(below, " "+d.theme.Muted.Render(keys+hiddenSign("↑", up)+hiddenSign("↓", down)))
 	}
 	below = append(below, problem...)
 	out := append([]string{d.Form.Render(true, w, max(h-len(below)-2, 1))}, below...)

@@ -240,3 +240,27 @@ func TestTheIntroGivesWayToFieldsAndVerdictsThatScrolledAwayAreNamed(t *testing.
 		t.Errorf("a press on the intro went to %s", d.Form.Focused())
 	}
 }
+
+// A text of more lines than its field has pages of its own; below another field they are the foot's.
+func TestPagesAreThoseOfTheTextThatIsTyped(t *testing.T) {
+	rows := strings.TrimSuffix(strings.Repeat("row\n", 20), "\n")
+	d := NewFormDialog(kit.NewTheme(true, false), "New job", NewForm(kit.NewTheme(true, false), Field{Name: "rows", Label: "Rows", Kind: FieldArea, Rows: 4}, Field{Name: "name", Label: "Name"}))
+	d.Foot = "1st\n2nd\n3rd\n4th\n5th\n6th\n7th\n8th"
+	d.Init()
+	d.Update(tea.PasteMsg{Content: "top\n" + rows})
+	drawn := func() string { return uitest.Plain(d.Render(60, 12)) }
+	if got := drawn(); strings.Contains(got, "top") || !strings.Contains(got, "↑ 17") || strings.Contains(got, "pgup") {
+		t.Errorf("at the end of the text:\n%s", got)
+	}
+	for range 6 {
+		d.Update(tea.KeyPressMsg{Code: tea.KeyPgUp})
+	}
+	if got := drawn(); !strings.Contains(got, "top") || strings.Contains(got, "↑") || !strings.Contains(got, "1st") {
+		t.Errorf("at its beginning:\n%s", got)
+	}
+	dialogKeys(d, "tab")
+	d.Update(tea.KeyPressMsg{Code: tea.KeyPgDown})
+	if got := drawn(); !strings.Contains(got, "8th") || !strings.Contains(got, "pgup, pgdn scroll ↑") {
+		t.Errorf("below the next field:\n%s", got)
+	}
+}

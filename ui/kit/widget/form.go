@@ -122,6 +122,7 @@ type field struct {
 	list    picker // of a pick
 	earlier recent
 	whole   bool // what is typed next replaces the value
+	warns   bool // Help does
 }
 
 // NewForm makes a form; the first field that can be edited has the focus.
@@ -276,10 +277,10 @@ func (f *Form) SetNote(name string, n Note) {
 	}
 }
 
-// SetHelp changes what is shown under a field while it has the focus.
-func (f *Form) SetHelp(name, text string) {
+// SetHelp changes what is shown under a field while it has the focus. One that warns is shown where hints have no room, too.
+func (f *Form) SetHelp(name, text string, warns bool) {
 	if fd := f.find(name); fd != nil {
-		fd.Help = text
+		fd.Help, fd.warns = text, warns
 	}
 }
 

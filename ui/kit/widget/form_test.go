@@ -588,3 +588,13 @@ func TestAPickTakesTheOptionOfThatName(t *testing.T) {
 		}
 	}
 }
+
+func TestAWarningStaysWhereHintsHaveNoRoom(t *testing.T) {
+	f := NewForm(kit.NewTheme(true, false), Field{Name: "url", Label: "URL"}, Field{Name: "via", Label: "Via"})
+	for words, warns := range map[string]bool{"! it is slow": true, "! a hint": false} {
+		f.SetHelp("url", words, warns)
+		if got := uitest.Plain(f.Render(true, 40, 2)); strings.Contains(got, words) != warns {
+			t.Errorf("%q, which warns %t:\n%s", words, warns, got)
+		}
+	}
+}

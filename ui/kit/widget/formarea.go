@@ -13,11 +13,13 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 	fd.area.SetHeight(max(fd.Rows, 2))
 	shown := fd.displayed()
 	var words []string
+	above := 0 // lines that scrolled away
 	switch {
 	case on && f.editing && (shown != fd.area.Value() || strings.ContainsFunc(shown, invisible)):
-		words = f.masked(fd, shown, width)
+		words, above = f.masked(fd, shown, width)
 	case on && f.editing:
 		words = strings.Split(fd.area.View(), "\n")
+		above = fd.area.ScrollYOffset()
 	case shown == "":
 		return []string{head + f.theme.Placeholder.Render(text.Cut(fd.Placeholder, width))}
 	default:
@@ -37,6 +39,9 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 			out[i] = indent + l
 		}
 	}
+	if above > 0 && len(out) > 1 {
+		out[1] = f.theme.Muted.Render(text.FitRight(hiddenSign("↑", above), len(indent))) + words[1]
+	}
 	return out
 }
 
@@ -53,11 +58,11 @@ func (fd *field) displayed() string {
 
 // masked draws an area while it is edited and secrets stand in it, which the editor itself would
 // show, or characters that it would not. Lines are cut, and follow the cursor.
-func (f *Form) masked(fd *field, shown string, width int) []string {
+func (f *Form) masked(fd *field, shown string, width int) (out []string, from int) {
 	rows, lines := max(fd.Rows, 2), strings.Split(shown, "\n")
 	at := min(fd.area.Line(), len(lines)-1)
-	from := max(at-rows+1, 0)
-	out := make([]string, rows)
+	from = max(at-rows+1, 0)
+	out = make([]string, rows)
 	for i := range out {
 		if from+i >= len(lines) {
 			continue
@@ -75,5 +80,5 @@ func (f *Form) masked(fd *field, shown string, width int) []string {
 		before := line[max(col-width+1, 0):col]
 		out[i] = text.Cut(text.Clean(string(before))+f.theme.Cursor.Render(text.Clean(under))+text.Clean(behind), width)
 	}
-	return out
+	return out, from
 }

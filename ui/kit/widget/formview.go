@@ -136,7 +136,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		for _, l := range Wrapped(t.Bad, "✗ "+fd.err, width) {
 			out = append(out, indent+l)
 		}
-	} else if on && fd.Help != "" && (!f.brief || fd.Help[0] == '!') {
+	} else if on && fd.Help != "" && (!f.brief || fd.warns) {
 		for _, l := range Wrapped(t.Muted, fd.Help, width) {
 			out = append(out, indent+l)
 		}

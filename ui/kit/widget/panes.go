@@ -72,7 +72,7 @@ func (p *Panes) Under(m tea.Mouse) (kit.Hit, bool) { return p.drawn.At(m.X, m.Y)
 type Need struct{ Pane, Lines int }
 
 // Stacked puts panes on top of each other at w by h. Each has at least so many lines, unless it needs fewer; those of
-// first, in their order, get what they need, and the last one of all takes what is over.
+// first, in their order, get what they need, and the last one of all takes what is over. None grows to a frame of nothing.
 func Stacked(w, h, least int, first []int, needs ...Need) []kit.Area {
 	out := make([]kit.Area, len(needs))
 	for i, n := range needs {
@@ -85,6 +85,12 @@ func Stacked(w, h, least int, first []int, needs ...Need) []kit.Area {
 		out[i].H, h = out[i].H+more, h-more
 	}
 	out[len(out)-1].H += h
+	grown := slices.IndexFunc(needs, func(n Need) bool { return n.Pane == first[0] })
+	for i := range out {
+		if out[i].H == 2 && needs[i].Lines > 2 { // a line and a blank
+			out[i].H, out[grown].H = 1, out[grown].H+1
+		}
+	}
 	for i := range out[1:] {
 		out[i+1].Y = out[i].Y + out[i].H
 	}

@@ -38,7 +38,7 @@ func (p *picker) set(options []Option) {
 	}
 	p.options = options
 	if slices.ContainsFunc(options, func(o Option) bool { return len(o.Cells) > 0 }) {
-		p.table.Columns = []Column{{Width: 8}, {Width: 8, Priority: 1}, {Width: 8}, {Width: 10, Flex: true}}
+		p.table.Columns = []Column{{Width: 8}, {Width: 8, Priority: 1}, {Width: 12}, {Width: 10, Flex: true}}
 	}
 	p.filter()
 	p.selectValue(selected)
@@ -106,7 +106,7 @@ func (p *picker) filter() {
 	p.table.SetRows(len(p.matches), func(i int) []Cell {
 		o := p.options[p.matches[i]]
 		if len(p.table.Columns) > 2 {
-			return append([]Cell{C(o.label()), {Text: o.Note, Ink: p.theme.Muted}}, o.Cells...)
+			return append([]Cell{Named(o.label()), {Text: o.Note, Ink: p.theme.Muted}}, o.Cells...)
 		}
 		return []Cell{o.cell(p.theme), {Text: o.Hint, Ink: p.theme.KeyHint}}
 	})

@@ -45,6 +45,7 @@ type Table struct {
 	top    int
 	page   int    // rows drawn last, for paging keys
 	moved  bool   // the cursor was, so that it stays on its row
+	away   bool   // the cursor may be out of sight
 	on     string // key of the cursor's row
 	drawn  []int  // widths of the columns drawn last
 	needs  []int  // the widest cell drawn in each column since SetRows
@@ -127,7 +128,7 @@ func (t *Table) CursorKey() (string, bool) {
 
 // SetCursor moves the cursor to row i.
 func (t *Table) SetCursor(i int) {
-	t.cursor, t.moved = i, true
+	t.cursor, t.moved, t.away = i, true, false
 	t.clamp()
 }
 
@@ -141,6 +142,12 @@ func (t *Table) KeepFirst() {
 
 // Move moves the cursor by rows.
 func (t *Table) Move(by int) { t.SetCursor(t.cursor + by) }
+
+// Scroll turns the mouse wheel over a table whose cursor stays.
+func (t *Table) Scroll(msg tea.MouseWheelMsg) {
+	by, _ := Wheel(msg)
+	t.top, t.away = t.top+by, true
+}
 
 // Update moves the cursor by keys (vim and arrows) and the mouse wheel. It reports
 // whether it handled the message.
@@ -292,11 +299,8 @@ func (t *Table) clamp() {
 }
 
 func (t *Table) scroll(rows int) {
-	if t.cursor < t.top {
-		t.top = t.cursor
-	}
-	if t.cursor >= t.top+rows {
-		t.top = t.cursor - rows + 1
+	if !t.away {
+		t.top = max(min(t.top, t.cursor), t.cursor-rows+1)
 	}
 	t.top = min(max(t.top, 0), max(t.n-rows, 0))
 }

@@ -241,3 +241,20 @@ func TestASentenceInPlaceOfRowsIsNotCut(t *testing.T) {
 		t.Errorf("drawn as\n%s", got)
 	}
 }
+
+func TestTheWheelLeavesTheCursorOfATableThatIsLookedThrough(t *testing.T) {
+	th, tab := kit.NewTheme(true, false), numbered(20)
+	drawn := func() string { return uitest.Plain(tab.Render(th, false, 40, 6)) }
+	drawn()
+	tab.Scroll(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	tab.SetRows(20, tab.row)
+	if above, below := tab.Hidden(); !strings.Contains(drawn(), "row 3") || strings.Contains(drawn(), "row 2 ") || above != 3 || below != 12 || tab.Cursor() != 0 {
+		t.Errorf("%d above, %d below, the cursor at %d:\n%s", above, below, tab.Cursor(), drawn())
+	}
+	if tab.Click(2); tab.Cursor() != 4 {
+		t.Errorf("a click on the second row goes to %d", tab.Cursor())
+	}
+	if tab.SetCursor(0); !strings.Contains(drawn(), "›row 0") {
+		t.Errorf("the cursor is out of sight:\n%s", drawn())
+	}
+}

@@ -37,6 +37,9 @@ func (v *View) Render(focused bool, w, h int) string {
 	return out.String()
 }
 
+// Hidden are the rows that were not drawn last.
+func (v *View) Hidden() (above, below int) { return v.pos.top, len(v.rows) - v.pos.top - v.pos.h }
+
 func (v *View) visible(focused bool, h int) []string {
 	t, w := v.theme, v.pos.w
 	switch {

@@ -93,6 +93,14 @@ func TestATreeFolds(t *testing.T) {
        x: true
      n: "‹U+202E›"
  .  row 1 of 13`)
+	v.Render(true, 44, 6)
+	press(t, v, "down", "down", "down", "down", "down", "down")
+	v.Render(true, 44, 6)
+	if above, below := v.Hidden(); above != 2 || below != 6 {
+		t.Errorf("%d rows above and %d below, want 2 and 6", above, below)
+	}
+	press(t, v, "g")
+	v.Render(true, 44, 14)
 	press(t, v, "down", "down", "enter")
 	want(t, v, `
  ▾ {} 3 keys
