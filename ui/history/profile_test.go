@@ -44,6 +44,10 @@ func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
 			s.Expect("1 of 4", "PROFILE", "/ profile:allied test · all profiles")
 			s.Press("p") // nothing of the filter is lost
 			s.Expect("Nothing matches", "/ profile:allied test ")
+			s.Press("p", "/", "ctrl+u")
+			s.Type("profile:beta-2")
+			s.Press("enter") // what was said last counts
+			s.Expect("1 of 1", "beta-2.test", "p all profiles")
 			s.Press("/", "ctrl+u")
 			s.Type("profile:all")
 			s.Press("enter")

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
@@ -165,6 +167,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 	case clearFilter:
 		return m.setFilter("")
 	default:
+		m.filter.every = m.filter.every && !strings.Contains(m.filter.input.Value(), "profile") // what is said last counts
 		return m.setFilter(m.filter.input.Value())
 	}
 }
