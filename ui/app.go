@@ -220,7 +220,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case toastGone:
 		a.toasts.drop(msg.id)
 	case copied:
-		return a.addToast(msg.toast())
+		return a.addToast(msg.toast(a.theme.Key("console.copied-text")))
 	case clearSecret:
 		return a.clear(msg.pending)
 	case cleared:

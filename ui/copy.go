@@ -123,7 +123,7 @@ func (c copied) nowhere() bool {
 
 // toast calls copied only what a native clipboard has confirmed, and what is in a paste buffer of
 // tmux: no terminal says whether OSC 52 arrived.
-func (c copied) toast() kit.Toast {
+func (c copied) toast(key string) kit.Toast {
 	size := text.Bytes(int64(c.size))
 	if c.native != "" {
 		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s", c.label, size, c.native)}
@@ -160,7 +160,7 @@ func (c copied) toast() kit.Toast {
 	if c.secret {
 		t.Text += c.clearNotice()
 	} else {
-		t.Text += "; ctrl+y shows the text"
+		t.Text += "; " + key + " shows the text"
 	}
 	return t
 }

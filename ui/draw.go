@@ -164,7 +164,7 @@ func (a *App) tabLabels(words bool) (tabs []string, wide int) {
 // tabLabel is a tab in the title line, with its badges: "4 Keys (3 due, 1 unfinished)", or without
 // their words "4 Keys !4".
 func (a *App) tabLabel(i int, words bool) string {
-	word, ink, open, end := strconv.Itoa(i+1)+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
+	word, ink, open, end := widget.KeyName(a.Bindings()[i].Key())+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
 	switch narrow := a.w < roomy; {
 	case i == a.active && narrow:
 		ink, open, end = a.theme.TabOn, " [", "]"

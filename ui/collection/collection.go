@@ -338,7 +338,7 @@ func (c *Collection) Render(w, h int) string {
 	case !c.loaded:
 		return widget.Block("\n "+th.Muted.Render("reading…"), w, h)
 	case len(c.entries) == 0:
-		hint := " " + th.KeyHint.Render("esc") + ", then " + th.KeyHint.Render("ctrl+s") + " saves the one in the form."
+		hint := " " + th.KeyHint.Render("esc") + ", then " + th.KeyHint.Render(th.Key("sandbox.save")) + " saves the one in the form."
 		if c.deleted != "" {
 			hint = " " + th.KeyHint.Render(th.Key("requests.undo")) + " brings " + text.Clean(c.deleted) + " back."
 		}

@@ -72,7 +72,7 @@ type strip struct {
 func New(d Deps) *Model {
 	m := &Model{deps: d, log: newRequestLog()}
 	m.table.Columns = m.columns()
-	m.table.Empty = emptyJournal
+	m.table.Empty = m.emptyJournal()
 	return m
 }
 
@@ -125,7 +125,9 @@ func (m *Model) Blur() {
 }
 
 // emptyJournal is shown while the journal has no entries.
-const emptyJournal = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here. p shows what other profiles did."
+func (m *Model) emptyJournal() string {
+	return "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here. " + m.deps.Theme.Key("history.profiles") + " shows what other profiles did."
+}
 
 // CapturingText reports whether the filter is being edited.
 func (m *Model) CapturingText() bool { return m.filter.open }

@@ -76,12 +76,12 @@ func (m *Model) peek() tea.Cmd {
 }
 
 // label say how many entries are new, as part of a title; "" for none.
-func (n *news) label() string {
+func (n *news) label(key string) string {
 	switch {
 	case n.overflow:
-		return fmt.Sprintf("  %d new or more, r lists them", n.n)
+		return fmt.Sprintf("  %d new or more, %s lists them", n.n, key)
 	case n.n > 0:
-		return fmt.Sprintf("  %d new, r lists them", n.n)
+		return fmt.Sprintf("  %d new, %s lists them", n.n, key)
 	default:
 		return ""
 	}

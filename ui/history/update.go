@@ -188,7 +188,7 @@ func (m *Model) setFilter(text string) tea.Cmd {
 	m.table.Columns = m.columns()
 	m.table.Empty = "Nothing matches this filter. esc clears it."
 	if text == "" {
-		m.table.Empty = emptyJournal
+		m.table.Empty = m.emptyJournal()
 	}
 	m.table.SetCursor(0)
 	return m.reload()

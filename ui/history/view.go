@@ -54,7 +54,7 @@ func (m *Model) heading() string {
 		head += fmt.Sprintf("  %s of %s or more", text.Count(m.table.Cursor()+1), text.Count(m.win.n))
 	}
 	if m.table.Cursor() > 0 {
-		head += m.news.label()
+		head += m.news.label(m.deps.Theme.Key("history.reload"))
 	}
 	if m.walk.Running() {
 		head += "  going to the oldest…"

@@ -32,7 +32,7 @@ const maxTyped = 1 << 20
 func (rs *repeats) whyNot(j model.Job) string {
 	switch {
 	case rs.m.foreign(j):
-		return "it belongs to profile " + j.Profile + foreignKey
+		return "it belongs to profile " + j.Profile + rs.m.foreignKey()
 	case j.State == model.JobIntent || j.State == model.JobSending:
 		return "the job " + j.State.Predicate()
 	case rs.slot.Running():
@@ -90,13 +90,13 @@ func (rs *repeats) confirm(j model.Job, r service.Report, err error) tea.Cmd {
 	var refused *model.RequestError
 	switch {
 	case errors.As(err, &refused) && refused.Field() == "key":
-		return kit.Warn(refused.Problems[0].Err.Error() + ": change it first (a, then e)")
+		return kit.Warn(refused.Problems[0].Err.Error() + ": change it first (" + rs.m.deps.Theme.Key("jobs.again") + ", then e)")
 	case err != nil:
 		return notAgain(j, err)
 	case len(r.Request.Inputs) == 0:
 		return kit.Info("every input of " + j.ID + " gave data: nothing is left to launch")
 	case whyAdmin:
-		return kit.Warn("key " + rs.m.launches.keyNamed(r.Request.Key).Name + " is ADMIN, which a job never uses (contract 5.4): change it first (a, then e)")
+		return kit.Warn("key " + rs.m.launches.keyNamed(r.Request.Key).Name + " is ADMIN, which a job never uses (contract 5.4): change it first (" + rs.m.deps.Theme.Key("jobs.again") + ", then e)")
 	}
 	for _, n := range r.Notes {
 		if n.Warn { // the job would wait for its webhook in vain

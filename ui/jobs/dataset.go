@@ -53,7 +53,7 @@ func (l *launch) describe() {
 	c, known := l.dataset()
 	help, listing := "", l.m.dataSets.listing
 	if n := len(listing.Datasets); n > 0 {
-		help = fmt.Sprintf("ctrl+o lists %d data sets: %s.", n, listing.Origin(l.m.deps.Clock.Now()))
+		help = fmt.Sprintf("%s lists %d data sets: %s.", l.m.deps.Theme.Key("launch.data-sets"), n, listing.Origin(l.m.deps.Clock.Now()))
 		if listing.Problem != "" {
 			problem := text.Clean(listing.Problem)
 			if d, ok := service.Verdict(listing.Err); ok {

@@ -126,7 +126,7 @@ func (w *following) event(f service.Followed) tea.Cmd {
 		delete(w.jobs, id)
 		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.keysHint(f.Job, " ("+w.m.deps.Theme.Key("jobs.settle")+" looks for it in the service's list)")))
 	case !f.On && before.On && f.Err != nil:
-		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" (f follows it again)"), w.showProgress())
+		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" ("+w.m.deps.Theme.Key("jobs.follow")+" follows it again)"), w.showProgress())
 	}
 	return w.showProgress()
 }
@@ -154,13 +154,15 @@ func (w *following) naming(j model.Job) string {
 	return j.ID
 }
 
-// foreignKey is the key that leads to the profile of a job.
-const foreignKey = " (@ switches to its profile)"
+// foreignKey names the key that leads to the profile of a job.
+func (m *Model) foreignKey() string {
+	return " (" + m.deps.Theme.Key("console.profile") + " switches to its profile)"
+}
 
 // keysHint is what the keys do with a job, unless it belongs to another profile.
 func (w *following) keysHint(j model.Job, keys string) string {
 	if w.m.foreign(j) {
-		return foreignKey
+		return w.m.foreignKey()
 	}
 	return keys
 }

@@ -166,7 +166,7 @@ func (m *Model) whyNotAsk(j model.Job) string {
 	case j.Snapshot == "" && !j.InAnswer():
 		return "no identifier was received for this job"
 	case m.foreign(j):
-		return "it belongs to profile " + j.Profile + foreignKey
+		return "it belongs to profile " + j.Profile + m.foreignKey()
 	case j.InAnswer():
 		return "" // its rows are on this disk
 	case !m.session.Ready:

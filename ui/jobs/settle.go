@@ -29,7 +29,7 @@ func (st *settling) whyNot(j model.Job) string {
 	case j.State != model.JobMayHave:
 		return "the job " + j.State.Predicate()
 	case st.m.foreign(j):
-		return "it belongs to profile " + j.Profile + foreignKey
+		return "it belongs to profile " + j.Profile + st.m.foreignKey()
 	case st.slot.Running():
 		return "the service's list is being asked for"
 	}

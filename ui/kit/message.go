@@ -86,7 +86,7 @@ func (s Session) Refused(what string) string {
 
 // WayOut is what the console says behind the refusal of a read-only profile.
 func WayOut(profile string) string {
-	return fmt.Sprintf("; @ uses another, 'edit profile %s' (ctrl+p) lifts it", profile)
+	return fmt.Sprintf("; use another profile, or lift it with the command 'edit profile %s'", profile)
 }
 
 // MissingKey says why there is no key to use: name is the one that was chosen, empty

@@ -32,7 +32,7 @@ func (f *form) ask() tea.Cmd {
 		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
 		return f.Form.FocusOn(fieldValue, true)
 	}
-	if f.doubt(d, "ctrl+r") {
+	if f.doubt(d, "account.ask") {
 		return nil
 	}
 	f.Problem = ""

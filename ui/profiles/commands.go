@@ -68,7 +68,7 @@ func Commands(d Deps) []kit.Binding {
 			Intent: d.Program.Switch(name),
 		}
 		if key := digit(i, name); key != "" {
-			b.Help = "Leave this profile and work with " + name + "; @ and " + key + " do so, too."
+			b.Help = "Leave this profile and work with " + name + "; " + d.Theme.Key("console.profile") + " and " + key + " do so, too."
 		}
 		if name == d.Profiles.Current() {
 			b.Disabled = name + " is the profile in use"
@@ -76,7 +76,7 @@ func Commands(d Deps) []kit.Binding {
 		out = append(out, b)
 	}
 	zone := kit.Binding{
-		Label: "add zone", Group: group, Help: "Add a zone to the profile in use, as a line of its form; ctrl+r there asks the account for them all.",
+		Label: "add zone", Group: group, Help: "Add a zone to the profile in use, as a line of its form; " + d.Theme.Key("account.ask") + " there asks the account for them all.",
 		Synonyms: "new edit zones", Disabled: "the emulator's zones come from its scenario; a profile of your own lists its zones",
 	}
 	configured, _ := d.Profiles.Configured()

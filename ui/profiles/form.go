@@ -93,7 +93,7 @@ func (f *form) head(lists bool) string {
 	case !lists:
 		return "Type the address and the key, and fill in the rest by hand: the contract shows no call that lists an account. Nothing is written before you save." + f.first
 	default:
-		return "Type the address and the key, then ctrl+r: the rest is asked for. Nothing is written before you save." + f.first
+		return "Type the address and the key, then " + f.deps.Theme.Key("account.ask") + ": the rest is asked for. Nothing is written before you save." + f.first
 	}
 }
 
@@ -281,7 +281,7 @@ func (f *form) doubt(d service.Draft, again string) bool {
 		return false
 	}
 	f.sure = q.ID()
-	f.Problem = fmt.Sprintf("K%s. %s once more to use it at %s.", strings.TrimPrefix(q.Text, "k"), again, d.Profile.BaseURL)
+	f.Problem = fmt.Sprintf("K%s. %s once more to use it at %s.", strings.TrimPrefix(q.Text, "k"), f.deps.Theme.Key(again), d.Profile.BaseURL)
 	return true
 }
 
@@ -451,7 +451,7 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 		f.Problem = err.Error()
 		return nil
 	}
-	if f.doubt(d, "ctrl+s") {
+	if f.doubt(d, "dialog.submit") {
 		return nil
 	}
 	of, answers := f.credential(), f.answers(d)

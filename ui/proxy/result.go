@@ -40,7 +40,7 @@ func (m *Model) loginLines(w int) []string {
 	if why := m.whyNotTest(); why != "" {
 		return widget.Wrapped(t.Muted, "not now: "+why, w)
 	}
-	out := widget.Wrapped(t.Muted, fmt.Sprintf("ctrl+t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
+	out := widget.Wrapped(t.Muted, fmt.Sprintf("%s logs in and makes %d calls, to see the login work and the exit rotate", t.Bound(m.loginBindings()[:1])[0].Chords()[0], rounds), w)
 	return append(append(out, ""), widget.Offers(t, m.loginBindings()[1:], "Credential", w)...)
 }
 

@@ -55,7 +55,7 @@ func trustOf(z model.Zone, caPath string, verify bool) trust {
 		return trust{
 			state: caMissing,
 			text:  fmt.Sprintf("needed (%s, no identity check) · the profile names none", z.Product) + notChecked,
-			next:  "set ca = \"path/to/root.pem\" in the profile, or install the certificate; t tests it",
+			next:  "set ca = \"path/to/root.pem\" in the profile, or install the certificate; a test shows it",
 		}
 	default:
 		return trust{

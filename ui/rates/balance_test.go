@@ -126,3 +126,21 @@ func TestEscEndsTheAskingForTheBalance(t *testing.T) {
 		}
 	})
 }
+
+func TestTheKeyThatOpensTheBalanceClosesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		theme := kit.NewTheme(true, false)
+		theme.Rebound = map[string][]string{"console.balance": {";"}}
+		d := rates.Deps{Ctx: t.Context(), Theme: theme, Profile: "acme", Account: rich()}
+		s := uitest.Start(t, ui.New(ui.Deps{
+			Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: kit.Session{ProfileName: "acme", Ready: true},
+			Tabs: []ui.Tab{{ID: kit.Sandbox, View: &uitest.OtherTab{}}}, Spending: spends{d},
+		}), 80, 24)
+		s.Press(";")
+		s.Expect("Balance of acme")
+		s.Press("A")
+		s.Expect("Balance of acme")
+		s.Press(";")
+		s.ExpectNot("Balance of acme")
+	})
+}

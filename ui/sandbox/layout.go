@@ -187,7 +187,7 @@ func (m *Model) paneTitle(pane int) string {
 	case paneWire:
 		title := "Will be sent"
 		if r := m.form.request; m.billed() && (r.Zone.Name != "" || r.Via == model.ViaAgent) {
-			title += " · " + price(r.Zone)
+			title += " · " + m.price(r.Zone)
 		}
 		if m.panes.At != paneWire {
 			title += " · " + m.deps.Theme.Key("sandbox.wire")

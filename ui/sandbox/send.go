@@ -61,9 +61,9 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 func (m *Model) billed() bool { return m.session.Ready && !m.session.Local }
 
 // price is what a zone costs, or how its profile learns it. By agent access there is none to set.
-func price(z model.Zone) string {
+func (m *Model) price(z model.Zone) string {
 	if z.Name != "" && !z.Rate.Priced() {
-		return "unpriced: ctrl+p rates"
+		return "unpriced: " + m.deps.Theme.Key("console.palette") + " rates"
 	}
 	return z.Rate.String()
 }
@@ -76,7 +76,7 @@ func (m *Model) askToSend(r model.FetchRequest, yes tea.Msg) tea.Cmd {
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Send a request?", Yes: "send it", View: kit.Sandbox, Intent: yes,
-		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other: %s. %s sends the form without this question.", m.session.ProfileName, by, price(r.Zone), m.deps.Theme.Key("sandbox.send")),
+		Body: fmt.Sprintf("One request to profile %s by %s, billed like any other: %s. %s sends the form without this question.", m.session.ProfileName, by, m.price(r.Zone), m.deps.Theme.Key("sandbox.send")),
 	})
 }
 

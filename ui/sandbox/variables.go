@@ -42,7 +42,7 @@ func (m *Model) askVariables(again act) tea.Cmd {
 	for _, q := range m.form.unset {
 		fields = append(fields, widget.Field{Name: q.About, Label: q.About, Kind: widget.FieldText, Secret: q.Want == ask.Secret, Check: widget.Required("type a value")})
 	}
-	return m.takeValues("Values for this request", "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere; V changes them.", "send", fields, again)
+	return m.takeValues("Values for this request", "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere; "+m.deps.Theme.Key("sandbox.values")+" changes them.", "send", fields, again)
 }
 
 // takeValues asks for values of variables in a dialog, and keeps those that were changed in it.

@@ -108,7 +108,7 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.WaitFor("✗ nothing is sent by profile acme")
 			p.WaitGone("! nothing is sent by profile acme")
 		}},
-		{name: "keys/read-only", before: readOnly, steps: script(acmeReady, see("esc 4", "[4 Keys", "etl-main"), see("a", "is read-only", "lifts it"))},
-		{name: "jobs/read-only", before: readOnly, steps: script(acmeReady, see("esc 2", "[2 Jobs", "no job"), see("n", "is read-only", "lifts it"))},
+		{name: "keys/read-only", before: readOnly, steps: script(acmeReady, see("esc 4", "[4 Keys", "etl-main"), see("a", "is read-only", "lift it"))},
+		{name: "jobs/read-only", before: readOnly, steps: script(acmeReady, see("esc 2", "[2 Jobs", "no job"), see("n", "is read-only", "lift it"))},
 	}
 }

@@ -81,7 +81,7 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	noSearch := none
 	if noSearch == "" && p.line.search == "" {
-		noSearch = "/ searches first"
+		noSearch = p.deps.Theme.Key("records.search") + " searches first"
 	}
 	back := kit.Binding{Name: "records.back", Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is under way, the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
 	if p.busy() {

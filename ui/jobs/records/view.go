@@ -290,7 +290,7 @@ func (p *Page) emptyWords() string {
 	case p.set.compared != nil:
 		return "nothing differs"
 	case !p.set.query.All():
-		return "no row matches: esc shows all rows, f changes the filter"
+		return "no row matches: esc shows all rows, " + p.deps.Theme.Key("records.filter") + " changes the filter"
 	case !p.state.Indexed:
 		return "reading the first rows…"
 	}

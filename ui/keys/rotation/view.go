@@ -241,17 +241,18 @@ func (p *Page) nowLines(w int) []string {
 // enter shows nothing new.
 func (p *Page) answers() string {
 	copies := p.deps.Theme.Key("rotation.copy-value") + " copies the new " + p.Plan.Value()
+	vouches := p.deps.Theme.Key("rotation.vouch") + " vouches for it."
 	switch step := p.Stop.Step; {
 	case p.Stop.Value && p.Stop.Vouch:
-		return "enter takes the value; v vouches for it."
+		return "enter takes the value; " + vouches
 	case p.Stop.Value:
 		return "enter takes the value."
 	case p.Stop.Vouch && step.Kind == keystore.StepSet:
-		return copies + "; v vouches for it."
+		return copies + "; " + vouches
 	case p.Stop.Vouch && step.Kind != keystore.StepDrain && step.Kind != keystore.StepWatch:
-		return "v vouches for it."
+		return vouches
 	case p.Stop.Vouch:
-		return "enter looks again; v vouches for it."
+		return "enter looks again; " + vouches
 	case step.Kind == keystore.StepSet:
 		return "enter looks again; " + copies + "."
 	}

@@ -185,7 +185,7 @@ func (b *View) Bindings() []kit.Binding {
 		empty = "there is no body"
 	}
 	if b.find.query == "" {
-		none = "no search yet; / searches"
+		none = "no search yet; " + b.theme.Key("body.search") + " searches"
 	}
 	out := []kit.Binding{
 		{Name: "body.search", Keys: []string{"/"}, Label: "search", Help: "Search the body (ignores case).", Group: group, Intent: bodySearch, Disabled: empty},
