@@ -281,6 +281,24 @@ func TestAnIdleConsoleDrawsItsAgesEveryFiveSeconds(t *testing.T) {
 	}
 }
 
+func TestEscCancelsWhatRunsBeforeItDismissesAnError(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context(), kit.Binding{Keys: []string{"esc"}, Label: "cancel", Intent: hello{5}, Stops: true})
+		s := start(t, app)
+		s.AllowError("broken")
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "broken"})
+		s.Expect("broken", "esc cancels, then dismisses", " esc cancel ·")
+		s.Press("esc")
+		s.Expect("broken")
+		if !a.has("hello 5") {
+			t.Errorf("esc did not cancel: %v", a.got)
+		}
+		a.extra = nil
+		s.Press("esc")
+		s.ExpectNot("broken")
+	})
+}
+
 func TestEscDismissesAnErrorAndThenBelongsToTheView(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, a, _ := newApp(t.Context(), kit.Binding{Keys: []string{"esc"}, Label: "cancel", Intent: hello{5}})

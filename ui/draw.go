@@ -106,7 +106,10 @@ func (a *App) messages() (above []string) {
 // toastLines wraps a toast to at most three lines. The key that dismisses an error
 // gets one more line if it does not fit after the text.
 func (a *App) toastLines(t toast) []string {
-	const hint = "esc dismisses"
+	hint := "esc dismisses"
+	if a.stops() {
+		hint = "esc cancels, then dismisses"
+	}
 	w := a.w - 4
 	lines := text.Wrap(text.Clean(t.Text)+a.leadsTo(t.In), w)
 	if len(lines) > 3 {
@@ -367,7 +370,7 @@ func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 		if typing && b.WhileTyping || b.Dangerous && kit.InForm(bindings) {
 			b.Keys = b.Chords()
 		}
-		if b.Matches("esc") && a.toasts.standing() >= 0 { // it dismisses the error
+		if b.Matches("esc") && !b.Stops && a.toasts.standing() >= 0 { // it dismisses the error
 			continue
 		}
 		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 && !slices.ContainsFunc(out, func(o kit.Binding) bool { return o.Key() == b.Key() }) {

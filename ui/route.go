@@ -91,7 +91,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	if cmd, handled := a.dropStranded(k, name); handled {
 		return cmd
 	}
-	if i := a.toasts.standing(); name == "esc" && i >= 0 {
+	if i := a.toasts.standing(); name == "esc" && i >= 0 && !a.stops() {
 		a.toasts.list = slices.Delete(a.toasts.list, i, i+1)
 		return nil
 	}
@@ -151,6 +151,13 @@ func (a *App) carryOut(v kit.View, b kit.Binding) tea.Cmd {
 		return nil
 	}
 	return kit.Serve(v, b.Intent)
+}
+
+// stops reports whether esc cancels what runs.
+func (a *App) stops() bool {
+	v := a.target()
+	b, ok := kit.Find(a.theme.Bound(v.Bindings()), "esc", capturing(v))
+	return ok && b.Stops && b.Disabled == ""
 }
 
 func capturing(v kit.View) bool {

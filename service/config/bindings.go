@@ -118,6 +118,8 @@ func (a action) rebound(value any) (keys []string, fe *fieldError) {
 			key = strings.ToLower(key)
 		}
 		switch {
+		case key == "ctrl+j" && a.typing && slices.Contains(a.places, "dialog"):
+			return nil, &fieldError{"", "ctrl+j ends a line where several are typed, as in a paste", "another key"}
 		case slices.Contains(reserved, key):
 			return nil, &fieldError{"", key + " means the same everywhere", "another key"}
 		case !pressable.MatchString(key):

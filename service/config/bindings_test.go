@@ -70,6 +70,7 @@ func TestBindingsThatCannotBeAreRefused(t *testing.T) {
 		{"leaving the console", `"jobs.download" = "ctrl+c"`, `jobs.download: ctrl+c means the same everywhere; expected another key`},
 		{"editing text", `"sandbox.save" = "ctrl+k"`, `sandbox.save: ctrl+k means the same everywhere; expected another key`},
 		{"a letter that sends a form", `"sandbox.send" = "s"`, `sandbox.send: s would be text: the action works while one types; expected a key with ctrl or alt, or a function key`},
+		{"a paste that sends a form", `"dialog.submit" = "ctrl+j"`, `dialog.submit: ctrl+j ends a line where several are typed, as in a paste; expected another key`},
 		{"a blank that sends a form", `"dialog.submit" = "space"`, `dialog.submit: space would be text: the action works while one types; expected a key with ctrl or alt, or a function key`},
 		{"how lists move", `"move.down" = "n"`, `move.down: its keys are the same for everybody; expected no line`},
 		{"the answer to a question", `"question.yes" = "J"`, `question.yes: its keys are the same for everybody; expected no line`},

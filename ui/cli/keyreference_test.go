@@ -46,7 +46,7 @@ act then, as ` + "`ctrl+j`" + ` (send), ` + "`ctrl+t`" + ` (test), ` + "`ctrl+w`
 moves or ` + "`enter` or `i`" + ` edits. Whoever walks with ` + "`j` and `k`" + ` goes on over a text; the next other
 letter is typed. No letter of a form sends anything.
 
-` + "`esc`" + ` first dismisses an error that stands on the screen.
+` + "`esc`" + ` first cancels the call that the place waits for, then dismisses an error that stands on the screen.
 
 A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
 which confirms nothing. In tmux it goes to a paste buffer, which its prefix and ` + "`]`" + ` paste, and

@@ -219,7 +219,7 @@ func (p logins) bindings() []kit.Binding {
 // cancelOrClose stops the calls, or closes the page.
 func (p logins) cancelOrClose() kit.Binding {
 	if p.work.Running() {
-		return kit.Binding{Name: "logins.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the calls.", Group: "Comparison", Intent: stopCalls{}}
+		return kit.Binding{Name: "logins.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the calls.", Group: "Comparison", Intent: stopCalls{}, Stops: true}
 	}
 	return kit.Binding{Name: "logins.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the login.", Group: "Comparison", Intent: closePage{}}
 }

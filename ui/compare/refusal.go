@@ -234,7 +234,7 @@ func (p refusal) bindings() []kit.Binding {
 	}
 	end := kit.Binding{Name: "refusal.close", Keys: []string{"esc", "q"}, Label: "close", Help: "Close; what was sent stays in the history.", Group: group, Intent: leave{}}
 	if p.work.Running() {
-		end.Label, end.Help = "cancel", "Cancel what is under way, and close. The service may still count it."
+		end.Label, end.Help, end.Stops = "cancel", "Cancel what is under way, and close. The service may still count it.", true
 	}
 	return append(out, end)
 }

@@ -60,7 +60,7 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.list.filterBindings()
 	}
 	out := append([]kit.Binding{
-		{Name: "jobs.new", Keys: []string{"n"}, Label: "new", Command: "new job", Synonyms: "trigger launch", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
+		{Name: "jobs.new", Keys: []string{"n"}, Label: "new", Command: "new job", Synonyms: "trigger launch csv", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Name: "jobs.open", Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		m.downloadBinding(),
 		m.previewBinding(),
@@ -93,7 +93,7 @@ func (m *Model) previewBinding() kit.Binding {
 
 // downloadBinding downloads the selected job's result, or stops that.
 func (m *Model) downloadBinding() kit.Binding {
-	b := kit.Binding{Name: "jobs.download", Keys: []string{"d"}, Label: "download", Synonyms: "export save result", Help: "Download the result to a file.", Group: "Job"}
+	b := kit.Binding{Name: "jobs.download", Keys: []string{"d"}, Label: "download", Synonyms: "export save result csv", Help: "Download the result to a file.", Group: "Job"}
 	if j, ok := m.list.selected(); ok && j.ID == m.downloads.job {
 		b.Label, b.Intent = "stop", intentStopDownload
 		return b

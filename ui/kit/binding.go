@@ -40,6 +40,8 @@ type Binding struct {
 	// Dangerous marks an action that costs money or destroys something: the view asks
 	// with a Confirm first.
 	Dangerous bool
+	// Stops marks what cancels work that runs. By esc it comes before the dismissal of an error.
+	Stops bool
 	// Hidden keeps it out of the footer (motion keys); help still lists it.
 	Hidden bool
 	// WhileTyping lets it act while the view captures text: by its chords, if it has any.

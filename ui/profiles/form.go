@@ -119,7 +119,7 @@ func (f *form) Extra() []kit.Binding {
 	switch {
 	case f.asking.stop != nil:
 		b = kit.Binding{
-			Name: "account.stop", Keys: []string{"esc"}, Label: "stop asking", Group: "Form", Intent: unask{}, WhileTyping: true,
+			Name: "account.stop", Keys: []string{"esc"}, Label: "stop asking", Group: "Form", Intent: unask{}, WhileTyping: true, Stops: true,
 			Help: "Stop asking the account. What was typed stays, and can be saved.",
 		}
 	case f.Busy:

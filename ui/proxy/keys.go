@@ -41,7 +41,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	switch {
 	case m.Running() > 0:
-		out = append([]kit.Binding{{Name: "proxy.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
+		out = append([]kit.Binding{{Name: "proxy.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop, Stops: true}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Name: "proxy.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}

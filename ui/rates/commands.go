@@ -42,7 +42,7 @@ const group = "Profile"
 // Commands are the palette's entries.
 func Commands(d Deps) []kit.Binding {
 	b := kit.Binding{
-		Label: "measure the rates of the zones", Group: group,
+		Label: "measure the rates of the zones", Group: group, Synonyms: "prices",
 		Help:   "Ask the account what each zone cost, by a FINANCE or ADMIN key. Nothing is written until you save.",
 		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: d.chooseKey()} }),
 	}

@@ -426,3 +426,16 @@ func TestAFlightOfAnotherProfileIsForgottenWhenItHasLanded(t *testing.T) {
 		b.Expect("No fetch yet")
 	})
 }
+
+func TestOnePressGoesFromTheZoomedFormToWhatIsSentAndOneBack(t *testing.T) {
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
+		b.Press("esc", "z")
+		b.Expect("▌Request")
+		b.Press("alt+w")
+		b.Expect("▌Will be sent")
+		b.ExpectNot("Request")
+		b.Press("alt+w")
+		b.Expect("▌Request")
+		b.ExpectNot("Will be sent")
+	})
+}

@@ -87,9 +87,10 @@ func openFetch(m *Model) tea.Cmd {
 
 func showWire(m *Model) tea.Cmd {
 	if m.panes.At == paneWire {
-		return goBack(m)
+		m.focus(paneForm)
+	} else {
+		m.focus(paneWire)
 	}
-	m.focus(paneWire)
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (m *Model) sendBindings() []kit.Binding {
 	send := kit.Binding{Name: "sandbox.send", Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
 	out := []kit.Binding{send}
 	if m.result.flight != nil {
-		out = append(out, kit.Binding{Name: "sandbox.cancel", Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true})
+		out = append(out, kit.Binding{Name: "sandbox.cancel", Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true, Stops: true})
 	}
 	if m.form.request.Via == model.ViaAgent {
 		list := kit.Binding{Name: "sandbox.list-tools", Keys: []string{"ctrl+r"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}

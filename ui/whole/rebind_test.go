@@ -35,13 +35,13 @@ func TestKeysOfOnesOwn(t *testing.T) {
 		}
 	}
 	p.PressFor("esc d ?", "[2 Jobs]")
-	if screen := p.Screen(); strings.Contains(screen, "kept beside") || strings.Contains(screen, "Everywhere") {
+	if screen := p.Screen(); strings.Contains(screen, "NAME.part") || strings.Contains(screen, "Everywhere") {
 		t.Errorf("the usual keys still act:\n%s", screen)
 	}
 	p.PressFor("v", "The rows are written to")
 	p.PressFor("ctrl+s", "downloaded")
 
-	p.PressFor("alt+k", "[4 Keys", "T rotate")
+	p.PressFor("alt+k", "[alt+k Keys", "T rotate")
 	p.PressFor("down f6", "Rotation of etl-main by refresh · not begun")
 	p.PressFor("enter", "Refresh the key?", "n no") // what ends a value asks, whatever its key is
 	h.later.Add(int64(time.Second))

@@ -85,7 +85,7 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	back := kit.Binding{Name: "records.back", Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is under way, the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
 	if p.busy() {
-		back.Label = "stop"
+		back.Label, back.Stops = "stop", true
 	}
 	if p.onTree() {
 		return append([]kit.Binding{back}, append(p.tree.Bindings(), p.panes.Bindings(false)...)...)

@@ -83,7 +83,7 @@ func (p *Page) Bindings() []kit.Binding {
 		quit = cmp.Or(either, unwritten)
 	}
 	if busy != "" {
-		leave.Label, leave.Help, leave.Intent = "stop", "Stop what is under way. What was done stands in the record.", Intent{act: cancelRun}
+		leave.Label, leave.Help, leave.Intent, leave.Stops = "stop", "Stop what is under way. What was done stands in the record.", Intent{act: cancelRun}, true
 	}
 	vouch := either
 	if vouch == "" && (p.Stop == nil || !p.Stop.Vouch) {

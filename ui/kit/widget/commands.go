@@ -176,6 +176,7 @@ func (c *Commands) list() {
 		}
 	}
 	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.rank, b.rank) })
+	matches = slices.DeleteFunc(matches, func(m match) bool { return m.rank > inSynonyms && matches[0].rank <= inSynonyms })
 	for _, g := range c.found {
 		for i := range g.Commands {
 			matches = append(matches, match{title: g.Title, command: &g.Commands[i]})
@@ -194,8 +195,12 @@ func (c *Commands) list() {
 	}
 }
 
-// nowhere is the rank of what does not match.
-const nowhere = 100
+// The rank of what begins a name or a synonym, below which notes and scattered letters are not listed, and of what
+// does not match.
+const (
+	inSynonyms = 3
+	nowhere    = 100
+)
 
 // rank says how well a command fits the words, 0 the best: they are its name, each is a word of it, begins one, begins a
 // synonym, stands in its name, synonyms or heading, or in its note, or their letters are scattered in its name.
@@ -218,7 +223,7 @@ func rank(c *Command, title string, words []string) int {
 	case each(name, strings.HasPrefix):
 		return 2
 	case each(synonyms, strings.HasPrefix):
-		return 3
+		return inSynonyms
 	case each(in, strings.Contains):
 		return 4
 	case each(in+" "+strings.ToLower(c.Note), strings.Contains):

@@ -1,0 +1,38 @@
+package whole
+
+import (
+	"strings"
+	"testing"
+)
+
+// paletteWords are words that people type, with the command that they mean.
+var paletteWords = map[string]string{
+	"add zone": "add zone", "export": "code", "balance": "balance", "spend": "balance", "theme": "theme",
+	"delete profile": "remove profile", "schedule": "schedule a batch", "reset": "Emulator: begin again…", "rotate": "rotate",
+	"renew": "rotate", "csv": "new job", "trigger": "new job", "quit": "quit", "help": "help", "proxy test": "test",
+	"twin": "compare zones (twin)", "matrix": "compare all logins (matrix)", "add key": "record a key",
+	"add account": "add profile", "price": "measure the rates of the zones", "delete key": "forget",
+}
+
+// The first line of the palette is what people mean by a word, and what only a note says is not offered beside it.
+func TestThePaletteFindsWhatPeopleMean(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	p := h.open(120, 40)
+	ready(p)
+	p.Press("esc")
+	for typed, want := range paletteWords {
+		p.PressFor("ctrl+p", "Commands")
+		p.Type(typed)
+		_, screen, _ := strings.Cut(p.WaitFor("› "+typed), "› "+typed)
+		_, first, _ := strings.Cut(screen, "›")
+		if !strings.HasPrefix(first, want+"  ") {
+			t.Errorf("%q finds first %.40q, want %q", typed, first, want)
+		}
+		if typed == "add zone" && strings.Contains(screen, "new password") {
+			t.Errorf("%q offers the new password of a zone too:\n%s", typed, screen)
+		}
+		p.Press("esc")
+		p.WaitGone("Commands")
+	}
+}
