@@ -109,8 +109,9 @@ type (
 	ResultRowList = results.RowList
 	// ResultCell is what a table shows of a value: the first bytes of its text.
 	ResultCell = results.Cell
-	// ResultDetail is a whole row, ResultFieldChange a field of it that another result has otherwise.
-	ResultDetail      = results.Detail
+	// ResultDetail is a whole row.
+	ResultDetail = results.Detail
+	// ResultFieldChange is a field of a row that another result has otherwise.
 	ResultFieldChange = results.FieldChange
 	// ResultQuery says which rows, in which order.
 	ResultQuery = results.Query
