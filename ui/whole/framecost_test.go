@@ -116,11 +116,11 @@ func BenchmarkUpdateAndView(b *testing.B) {
 		{"proxy, down and up", "3", "127.0.0.1", []string{"j", "k"}},
 		{"keys, down and up", "4", "batch-user", []string{"j", "k"}},
 		{"activity, down and up", "5", "lab.test/large", []string{"j", "k"}},
-		{"tabs", "1", "104.9 MB", []string{"2", "3", "4", "5", "1"}},
+		{"tabs", "1", "104.9 MB", []string{"alt+2", "alt+3", "alt+4", "alt+5", "alt+1"}},
 	} {
 		b.Run(strings.NewReplacer(" ", "_", ",", "").Replace(c.name), func(b *testing.B) {
 			l.tb = b
-			l.send(uitest.Key(c.before))
+			l.send(uitest.Key("alt+" + c.before)) // also from a text
 			l.until("["+c.before, c.text)
 			var keys []tea.Msg
 			for _, k := range c.keys {

@@ -96,7 +96,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			term.pressFor("\x1b", "/ search")
 		}},
 		{"a tab", func(p *presses, _ int) {
-			p.press("2", "[2 Jobs (", "Jobs (1000)", "sd_used_999")
+			p.press("2", "[2 Jobs (", "Jobs (1000)", "job-998")
 			p.press("3", "[3 Proxy]", "127.0.0.1")
 			p.press("4", "[4 Keys", "batch-user")
 			p.press("5", "[5 History]", "lab.test/large")
