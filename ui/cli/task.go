@@ -62,7 +62,9 @@ func (a *app) pipedConfig() []byte {
 	}
 	if f, err := os.Open(a.config()); err == nil { // whoever reads it says why it cannot be read
 		defer f.Close()
-		a.configText, _ = io.ReadAll(io.LimitReader(f, textfile.MaxSize+1))
+		if text, err := io.ReadAll(io.LimitReader(f, textfile.MaxSize+1)); err == nil { // a part is no configuration
+			a.configText = text
+		}
 	}
 	return a.configText
 }
