@@ -9,7 +9,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		session := demoSession()
 		session.Profile.Name, session.Profile.ReadOnly = "prod", true
-		s := newRig(t).start(t, session, 100, 30)
+		s := newRig(t).start(t, session, 160, 30) // wide enough for a message on one line
 		for key, refused := range map[string]string{
 			"a": "add: profile prod is read-only: it does not change the key inventory",
 			"e": "edit: profile prod is read-only: it does not change the key inventory",

@@ -117,9 +117,9 @@ type field struct {
 	// first is the value before the operator's first change, if there was one.
 	first   string
 	changed bool
-	input   textinput.Model // of a text
-	area    textarea.Model
-	list    picker // of a pick
+	input   *textinput.Model // of a text
+	area    *textarea.Model  // of an area that was edited; see editor
+	list    *picker          // of a pick
 	earlier recent
 	whole   bool // what is typed next replaces the value
 	warns   bool // Help does
@@ -140,31 +140,40 @@ func newField(t *kit.Theme, spec Field) *field {
 	fd := &field{Field: spec}
 	switch spec.Kind {
 	case FieldText:
-		fd.input = NewInput(t)
+		input := NewInput(t)
+		fd.input = &input
 		fd.input.Placeholder = spec.Placeholder
 		fd.input.EchoCharacter = '•'
 		fd.input.SetValue(spec.Value)
 	case FieldArea:
-		fd.area = newArea(spec)
+		if spec.Value != "" {
+			fd.editor()
+		}
 	case FieldPick:
-		fd.list = newPicker(t, "type to filter")
+		list := newPicker(t, "type to filter")
+		fd.list = &list
 		fd.list.set(spec.Options)
 	}
 	return fd
 }
 
-func newArea(spec Field) textarea.Model {
+// editor is the text area of a field, which is large and therefore made when it is needed.
+func (fd *field) editor() *textarea.Model {
+	if fd.area != nil {
+		return fd.area
+	}
 	a := textarea.New()
 	a.Prompt = ""
 	a.ShowLineNumbers = false
 	a.CharLimit = 1 << 20
 	a.MaxHeight = 0
-	a.Placeholder = spec.Placeholder
+	a.Placeholder = fd.Placeholder
 	a.KeyMap.InsertNewline.SetKeys("enter", "ctrl+m", "ctrl+j")
 	a.KeyMap.Paste = key.NewBinding(key.WithDisabled())
-	a.SetHeight(max(spec.Rows, 2))
-	a.SetValue(spec.Value)
-	return a
+	a.SetHeight(max(fd.Rows, 2))
+	a.SetValue(fd.Value)
+	fd.area = &a
+	return fd.area
 }
 
 // Splice replaces the fields that old names by others, which stand behind the field after.
@@ -221,10 +230,10 @@ func (fd *field) trimmed() string {
 }
 
 func (fd *field) value() string {
-	switch fd.Kind {
-	case FieldText:
+	switch {
+	case fd.Kind == FieldText:
 		return fd.input.Value()
-	case FieldArea:
+	case fd.area != nil:
 		return fd.area.Value()
 	default:
 		return fd.Value
@@ -241,11 +250,11 @@ func (f *Form) SetValue(name, value string) {
 		return
 	}
 	fd.err = ""
-	switch fd.Kind {
-	case FieldText:
+	switch {
+	case fd.Kind == FieldText:
 		fd.input.SetValue(value)
-	case FieldArea:
-		fd.area.SetValue(value)
+	case fd.area != nil, fd.Kind == FieldArea && value != "":
+		fd.editor().SetValue(value) // which may not hold all of it as it is
 	default:
 		fd.Value = value
 	}
@@ -450,14 +459,14 @@ func (f *Form) edit() tea.Cmd {
 	switch fd.Kind {
 	case FieldText:
 		f.editing = true
-		styleInput(&fd.input, f.theme)
+		styleInput(fd.input, f.theme)
 		fd.earlier.at, fd.earlier.began = -1, fd.value()
 		fd.input.CursorEnd()
 		fd.whole = fd.Replace
 		return fd.input.Focus()
 	case FieldArea:
 		f.editing = true
-		styleArea(&fd.area, f.theme)
+		styleArea(fd.editor(), f.theme)
 		return fd.area.Focus()
 	case FieldPick:
 		f.editing = true
@@ -484,7 +493,7 @@ func (f *Form) stop() {
 		fd.input.Blur()
 		fd.recheck()
 	case FieldArea:
-		fd.area.Blur()
+		fd.editor().Blur()
 		fd.recheck()
 	case FieldPick:
 		fd.list.input.Blur()

@@ -473,7 +473,7 @@ func TestTypedTextFollowsTheTheme(t *testing.T) {
 	f.FocusOn("zone", true)
 	f.FocusOn("rows", true)
 	want := th.Text.Style().GetForeground()
-	for name, in := range map[string]textinput.Model{"a text": f.fields[0].input, "a pick": f.fields[1].list.input} {
+	for name, in := range map[string]textinput.Model{"a text": *f.fields[0].input, "a pick": f.fields[1].list.input} {
 		if got := in.Styles().Focused.Text.GetForeground(); got != want {
 			t.Errorf("%s is typed in %v, want %v", name, got, want)
 		}

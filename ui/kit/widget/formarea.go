@@ -9,13 +9,15 @@ import (
 
 // areaLines draw an area: the editor while it is edited, else the lines that there is room for.
 func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []string {
-	fd.area.SetWidth(width)
-	fd.area.SetHeight(max(fd.Rows, 2))
+	if fd.area != nil {
+		fd.area.SetWidth(width)
+		fd.area.SetHeight(max(fd.Rows, 2))
+	}
 	shown := fd.displayed()
 	var words []string
 	above := 0 // lines that scrolled away
 	switch {
-	case on && f.editing && (shown != fd.area.Value() || strings.ContainsFunc(shown, invisible)):
+	case on && f.editing && (shown != fd.value() || strings.ContainsFunc(shown, invisible)):
 		words, above = f.masked(fd, shown, width)
 	case on && f.editing:
 		words = strings.Split(fd.area.View(), "\n")
@@ -51,9 +53,9 @@ func invisible(r rune) bool { return r != '\n' && r != '\t' && !model.Visible(r)
 // displayed is what is drawn of an area's value.
 func (fd *field) displayed() string {
 	if fd.Mask == nil {
-		return fd.area.Value()
+		return fd.value()
 	}
-	return fd.Mask(fd.area.Value())
+	return fd.Mask(fd.value())
 }
 
 // masked draws an area while it is edited and secrets stand in it, which the editor itself would

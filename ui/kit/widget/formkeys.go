@@ -87,7 +87,7 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	edges := fieldKeys([]string{"down"}, []string{"up"}, true)
 	switch {
 	case fd.Kind == FieldArea: // its first and last lines lead out of it
-		line := fd.area.LineInfo()
+		line := fd.editor().LineInfo()
 		if fd.area.Line() == fd.area.LineCount()-1 && line.RowOffset >= line.Height-1 {
 			out = append(out, edges[0])
 		}
@@ -143,7 +143,7 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 			return nil, true
 		}
 		fd.replace(msg)
-		cmd = updateField(&fd.input, msg)
+		cmd = updateField(fd.input, msg)
 		if fd.value() != before {
 			fd.err, fd.earlier.at = "", -1
 		}
@@ -152,7 +152,8 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 			paste.Content = text.PastedLines(paste.Content)
 			msg = paste
 		}
-		fd.area, cmd = fd.area.Update(msg)
+		editor := fd.editor()
+		*editor, cmd = editor.Update(msg)
 	case FieldPick:
 		cmd = fd.list.update(msg)
 	}

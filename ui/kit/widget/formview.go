@@ -174,7 +174,7 @@ func (f *Form) typedText(fd *field, on bool, width int) string {
 		if hidden {
 			return fd.input.View()
 		}
-		return ViewInput(fd.input)
+		return ViewInput(*fd.input)
 	}
 	if v == "" {
 		return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
