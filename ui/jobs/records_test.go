@@ -251,13 +251,26 @@ func TestTheRowsOfADownloadedResult(t *testing.T) {
 		s.Expect("5 000 rows")
 		s.ExpectNot("no row has a field")
 
-		// A search wraps nothing, and goes back.
+		// A search begins with the row under the cursor, and goes on at the other end.
 		s.Press("/")
 		s.Type("Product 4321")
 		s.Press("enter")
-		s.Expect("Row 4 322 ")
+		s.Expect("Row 4 322 ", "/ Product 4321 ")
+		s.ExpectNot("wrapped")
 		s.Press("N")
-		s.Expect("no further row")
+		s.Expect("Row 4 322 ", "/ Product 4321 (wrapped past the first row)")
+		s.Press("/", "ctrl+u")
+		s.Type("Product 432")
+		s.Press("enter")
+		s.Expect("Row 4 322 ")
+		s.Press("n", "n", "n", "n", "n", "n", "n", "n")
+		s.Expect("Row 4 330 ")
+		s.Press("n")
+		s.Expect("Row 433 ", "/ Product 432 (wrapped past the last row)")
+		s.Press("/", "ctrl+u")
+		s.Type("no such product")
+		s.Press("enter")
+		s.Expect("Row 433 ", "/ no such product (not found)")
 
 		// The new rows alone.
 		s.Press("c")

@@ -138,7 +138,7 @@ func (p *Page) Act(i Intent) tea.Cmd {
 func (leave) do(p *Page) tea.Cmd      { return p.leave() }
 func (i openLine) do(p *Page) tea.Cmd { return p.openLine(lineKind(i)) }
 func (takeLine) do(p *Page) tea.Cmd   { return p.takeLine() }
-func (i nextHit) do(p *Page) tea.Cmd  { return p.search(i.back) }
+func (i nextHit) do(p *Page) tea.Cmd  { return p.search(p.grid.cursor, i.back) }
 func (i sideways) do(p *Page) tea.Cmd { return p.goTo(p.grid.column + int(i)) }
 func (askColumn) do(p *Page) tea.Cmd  { return p.askColumn() }
 func (i columnAt) do(p *Page) tea.Cmd { return p.goTo(int(i)) }
@@ -268,7 +268,7 @@ func (p *Page) takeLine() tea.Cmd {
 		}
 	default:
 		l.kind, l.search = lineNone, typed
-		return p.search(false)
+		return p.search(p.grid.cursor-1, false) // the row under the cursor counts
 	}
 	l.kind = lineNone
 	return p.run(q)

@@ -288,8 +288,14 @@ func (p *Page) detailed(row int64, is jobs.ResultDetail, err error) tea.Cmd {
 	return p.tree.Open(body.Source{Reader: is.JSON, Size: is.Size, Type: "application/json"}, nil)
 }
 
-// search looks for the next row, or the one before.
-func (p *Page) search(back bool) tea.Cmd {
+// found is the row that a search came to; -1 is none.
+type found struct {
+	row     int64
+	wrapped bool // past the end of the rows, or past their beginning
+}
+
+// search looks for the next row from one on, or for the one before it, and goes on at the other end of the rows.
+func (p *Page) search(from int64, back bool) tea.Cmd {
 	if p.line.search == "" || p.file == nil {
 		return nil
 	}
@@ -297,22 +303,29 @@ func (p *Page) search(back bool) tea.Cmd {
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
-	f, view, from := p.file, p.set.view, p.grid.cursor
+	f, view, end := p.file, p.set.view, int64(-1)
+	if back {
+		end = p.total()
+	}
 	p.line.outcome = "searching…"
-	return kit.Follow(kit.Jobs, &p.work.find, p.deps.Ctx, func(ctx context.Context, emit func(int64)) (int64, error) {
-		at, ok, err := f.Find(ctx, view, from, back, want, emit)
+	return kit.Follow(kit.Jobs, &p.work.find, p.deps.Ctx, func(ctx context.Context, emit func(int64)) (is found, err error) {
+		row, ok, err := f.Find(ctx, view, from, back, want, emit)
 		if err == nil && !ok {
-			at = -1
+			is.wrapped = true
+			row, ok, err = f.Find(ctx, view, end, back, want, emit)
 		}
-		return at, err
+		if is.row = row; !ok {
+			is.row = -1
+		}
+		return is, err
 	}, func(rows int64) tea.Cmd {
 		p.line.outcome = "searched " + text.Count(int(rows)) + " rows"
 		return nil
-	}, p.foundRow)
+	}, func(is found, err error) tea.Cmd { return p.foundRow(is, back, err) })
 }
 
-// foundRow goes to the row that a search found; -1 is none.
-func (p *Page) foundRow(at int64, err error) tea.Cmd {
+// foundRow goes to the row that a search found.
+func (p *Page) foundRow(is found, back bool, err error) tea.Cmd {
 	p.line.outcome = ""
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -320,11 +333,15 @@ func (p *Page) foundRow(at int64, err error) tea.Cmd {
 		return nil
 	case err != nil:
 		return kit.Fail("search: " + err.Error())
-	case at < 0:
-		p.line.outcome = "no further row"
+	case is.row < 0:
+		p.line.outcome = "not found"
 		return nil
+	case is.wrapped && back:
+		p.line.outcome = "wrapped past the first row"
+	case is.wrapped:
+		p.line.outcome = "wrapped past the last row"
 	}
-	p.grid.cursor = at
+	p.grid.cursor = is.row
 	return p.ensure()
 }
 
