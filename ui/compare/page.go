@@ -135,6 +135,7 @@ type comparison struct {
 	table   widget.Table
 	foot    widget.Scroll
 	panes   widget.Panes
+	placed  int   // the cell at which the page put the cursor
 	marks   []int // cells to compare in detail, at most two
 }
 
@@ -215,7 +216,7 @@ func (p *Page) kindOf(k model.Comparison) kind {
 	}
 }
 
-// fill lists the cells, and judges them.
+// fill lists the cells, and judges them. The cursor goes to the winner, unless the operator moved it.
 func (p *Page) fill() {
 	p.table.Columns = p.columns()
 	p.table.SetRows(len(p.grid.Cells), p.row)
@@ -223,6 +224,15 @@ func (p *Page) fill() {
 	if len(p.grid.Cells) > 0 {
 		p.verdict = p.grid.Verdict()
 	}
+	if p.verdict.Winner >= 0 && p.Running() == 0 && p.table.Cursor() == p.placed {
+		p.place(p.verdict.Winner)
+	}
+}
+
+// place brings the cursor to a cell that the operator did not choose.
+func (p *Page) place(cell int) {
+	p.placed, p.foot = cell, widget.Scroll{}
+	p.table.SetCursor(cell)
 }
 
 // plan plans a comparison; then takes it.
@@ -264,9 +274,12 @@ func (p *Page) try(r request) tea.Cmd {
 		case len(g.Cells) == 0:
 			return kit.Warn("There is no zone to compare: the profile names none.")
 		}
-		if g.Kind == model.CompareZones && r.preset.Zones == nil && !p.session.Local {
-			first := append(zonesOf(p.grid), r.base.Zone) // no zone is paid for that nobody chose
-			return p.askZones(r, model.Preset{Zones: first, Ways: []model.Via{model.ViaAPI, model.ViaNative, r.base.Via}, Repeat: 1})
+		if g.Kind == model.CompareZones && r.preset.Zones == nil {
+			first := chosen(g, 1)
+			if !p.session.Local { // no zone is paid for that nobody chose
+				first = model.Preset{Zones: append(zonesOf(p.grid), r.base.Zone), Ways: []model.Via{model.ViaAPI, model.ViaNative, r.base.Via}, Repeat: 1}
+			}
+			return p.askZones(r, first)
 		}
 		spec := p.kindOf(g.Kind).question(r, g)
 		if spec.Body == "" {
@@ -288,7 +301,7 @@ func (p *Page) start(r request, g model.Grid) tea.Cmd {
 		g.Started = p.deps.Now()
 	}
 	p.show(g, r)
-	p.moveTo(r.base.Zone.Name, r.base.Via)
+	p.place(max(p.cellBy(r.base.Zone.Name, r.base.Via), 0))
 	cmd := p.send()
 	if g.Kind == model.CompareZones {
 		cmd = tea.Batch(kit.SendTo(p.deps.View, Sent{}), cmd)
@@ -340,16 +353,13 @@ func (p *Page) send() tea.Cmd {
 	})
 }
 
-// moveTo brings the cursor to a zone's cell by a method, or by another; false without one.
-func (p *Page) moveTo(zone model.ZoneName, via model.Via) bool {
+// cellBy is the number of a zone's cell by a method, or by another; -1 without one.
+func (p *Page) cellBy(zone model.ZoneName, via model.Via) int {
 	at := slices.IndexFunc(p.grid.Cells, func(c model.Cell) bool { return c.Zone.Name == zone && c.Via == via })
 	if at < 0 {
 		at = slices.IndexFunc(p.grid.Cells, func(c model.Cell) bool { return c.Zone.Name == zone })
 	}
-	if at >= 0 {
-		p.table.SetCursor(at)
-	}
-	return at >= 0
+	return at
 }
 
 // cell is the number of the cell under the cursor; false without cells.

@@ -102,8 +102,17 @@ type doing struct{ f func() tea.Cmd }
 
 var page = model.FetchRequest{URL: "http://lab.test/ok", Zone: model.Zone{Name: "unlocker"}, Via: model.ViaAPI, Key: "k1"}
 
-// zones compares zones for the page.
-func (r *rig) zones() { r.do(func() tea.Cmd { return r.page.Compare(page, "") }) }
+// asked opens the form of a comparison of zones for the page; zones sends what it has chosen at first.
+func (r *rig) asked() {
+	r.do(func() tea.Cmd { return r.page.Compare(page, "") })
+	r.Expect("What to compare", "ctrl+s send them")
+}
+
+func (r *rig) zones() {
+	r.asked()
+	r.After(time.Second)
+	r.Press("ctrl+s")
+}
 
 // mixed answers a CAPTCHA by datacenter zones, and Native in half the time of API.
 func mixed(_ model.Grid, c model.Cell) model.Run {

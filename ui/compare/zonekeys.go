@@ -186,7 +186,7 @@ func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 			fields = append(fields, toggle("zone "+string(z.Name), string(z.Name), z.Product.Label()+", "+z.Rate.String(), on))
 		}
 		d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
-		d.Submit, d.Deliberate, d.Guard, d.Many, d.Intro = "send them", true, true, "zone ", strings.Join(as.doubts(r, g), "\n\n")
+		d.Submit, d.Deliberate, d.Guard, d.Many, d.Intro = "send them", !p.session.Local, true, "zone ", strings.Join(as.doubts(r, g), "\n\n")
 		picked := func(f *widget.Form) model.Grid {
 			out := g
 			out.Repeat, _ = callsOf(f.Value("runs"), model.MaxRuns) // Check says what is wrong

@@ -314,10 +314,10 @@ func (p zones) ended(err error) tea.Cmd {
 	return tea.Batch(fault, kit.SendTo(p.deps.View, kit.HistoryGrew{}))
 }
 
-// ShowFor opens the comparison of a request at the request's own zone, if there is one with that
-// zone on screen already; running says that it is another one, which has not ended.
+// ShowFor opens the comparison of a request, if there is one with its zone on screen already; running says that it
+// is another one, which has not ended.
 func (p *Page) ShowFor(r model.FetchRequest) (shown, running bool) {
-	same := p.grid.Profile == p.session.ProfileName && sameTarget(p.grid.Base, r) && p.moveTo(r.Zone.Name, r.Via)
+	same := p.grid.Profile == p.session.ProfileName && sameTarget(p.grid.Base, r) && p.cellBy(r.Zone.Name, r.Via) >= 0
 	if len(p.grid.Cells) == 0 || !same && p.Running() == 0 {
 		return false, false
 	}
@@ -325,8 +325,8 @@ func (p *Page) ShowFor(r model.FetchRequest) (shown, running bool) {
 	return true, !same
 }
 
-// Compare sends a request once by every zone of the profile that fetches pages, and by its
-// own, or asks first. from is the profile that it was sent with, if that is another one.
+// Compare asks by which zones and methods a request is to be sent. from is the profile that it was sent with, if that
+// is another one.
 func (p *Page) Compare(r model.FetchRequest, from string) tea.Cmd {
 	return p.try(request{base: r, from: from, preset: model.Preset{Repeat: 1}})
 }
@@ -363,7 +363,7 @@ func (p *Page) Load(id, profile string, zone model.ZoneName) tea.Cmd {
 		p.sent, p.loaded = true, true
 		at := p.verdict.Winner
 		if at < 0 {
-			at = max(0, slices.IndexFunc(g.Cells, func(c model.Cell) bool { return c.Zone.Name == zone }))
+			at = max(p.cellBy(zone, g.Base.Via), 0)
 		}
 		fill := p.fillOf(at)
 		fill.Loaded = true

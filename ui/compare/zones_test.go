@@ -15,9 +15,15 @@ import (
 func TestZonesAreComparedAndTheWinnerIsNamed(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		test(t, demo(), size[0], size[1], func(r *rig) {
-			r.zones()
+			r.asked()
+			r.Expect("4 requests to profile local at once. The emulator charges nothing.")
+			if n := r.requests(); n != 0 {
+				t.Errorf("%d requests were sent before the form was", n)
+			}
+			r.After(time.Second)
+			r.Press("ctrl+s")
 			r.Expect("Comparison · http://lab.test/ok · 1 run", "ZONE", "BY", "PER 1000", "✗ CAPTCHA", "1 of 1", "$1.00", "✓ ok", "unpriced",
-				"★ winner: unlocker by Native, the fastest of 2 that were ok in every run", "unlocker by API", "run 1   ✓ ok · status 200 · 41 ms · 90 B")
+				"★ winner: unlocker by Native, the fastest of 2 that were ok in every run", "unlocker by Native", "run 1   ✓ ok · status 200 · 20 ms · 90 B")
 			if size[0] == 120 {
 				r.Expect("░ 1ST BYTE █ REST", "█")
 			}
@@ -43,6 +49,20 @@ func TestZonesAreComparedAndTheWinnerIsNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheCursorGoesToTheWinnerUnlessItWasMoved(t *testing.T) {
+	test(t, demo(), 120, 40, func(r *rig) {
+		r.took = time.Second
+		r.zones()
+		r.Expect("›   unlocker                 API", "4 of 4 cells")
+		r.After(2 * time.Second)
+		r.Expect("›★  unlocker                 Native")
+		r.Press("f5", "down")
+		r.Expect("›   dc                       Native", "4 of 4 cells")
+		r.After(2 * time.Second)
+		r.Expect("›   dc                       Native", " ★  unlocker                 Native")
+	})
 }
 
 func TestAComparisonIsShownAgainForItsOwnRequest(t *testing.T) {
@@ -259,7 +279,7 @@ func TestAComparisonIsNotSentByMistake(t *testing.T) {
 		if n := r.requests(); n != 2 || slices.ContainsFunc(r.sent, func(q model.FetchRequest) bool { return q.Zone.Name != "dc" }) {
 			t.Errorf("%d requests were sent: %+v", n, r.sent)
 		}
-		r.zones() // what was compared last, and the form's
+		r.asked() // what was compared last, and the form's
 		r.Expect("4 requests to profile acme")
 	})
 }
@@ -271,7 +291,7 @@ func TestTheZonesToChooseAreToldApartByTheirNames(t *testing.T) {
 	}
 	for _, size := range [][2]int{{60, 16}, {80, 24}, {120, 40}} {
 		test(t, p, size[0], size[1], func(r *rig) {
-			r.zones()
+			r.asked()
 			r.Press("down", "down", "tab", "down", "down", "down")
 			r.Expect("web_11_residential_rotating_eu  [ ]")
 			r.Press("down")

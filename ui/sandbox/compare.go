@@ -7,7 +7,7 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// compareForm opens the comparison of the form's request, and sends it if there is none yet.
+// compareForm opens the comparison of the form's request, or asks what to compare if there is none yet.
 func (m *Model) compareForm() tea.Cmd {
 	m.endEditing()
 	m.form.tried = true

@@ -36,8 +36,9 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		if c := b.codes[0]; c.Comparison != nil || c.Request.URL != "http://lab.test/ok" || c.Request.Zone.Name != "unlocker_demo" {
 			t.Errorf("code of the form: %+v", c)
 		}
-		b.Press("esc", "ctrl+w")
-		b.Expect("Comparison · http://lab.test/ok · 1 run", "›   unlocker_demo", "★ winner: unlocker_demo by Native", "unlocker_demo by API")
+		b.Press("esc")
+		b.compare()
+		b.Expect("Comparison · http://lab.test/ok · 1 run", "›★  unlocker_demo", "★ winner: unlocker_demo by Native", "unlocker_demo by Native")
 		sent(6)
 		b.Press("a")
 		b.Expect("The form has unlocker_demo by Native now", "Request", "Will be sent")
@@ -47,9 +48,10 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.Expect("from history", "✗ CAPTCHA")
 		b.Press("ctrl+w", "e")
 		b.Press("tab", "tab", "tab", "space", "tab", "space", "ctrl+s") // without the datacenter and the unlocker
-		b.Expect("browser_demo by API")
+		b.Expect("winner: browser_demo by Native")
 		sent(6 + 2)
-		b.Press("esc", "ctrl+w") // the form's zone is the unlocker: another comparison
+		b.Press("esc")
+		b.compare() // the form's zone is the unlocker: another comparison
 		b.Expect("unlocker_demo by Native", "datacenter_demo")
 		sent(6 + 2 + 6)
 		b.Press("home", "o")
@@ -85,7 +87,8 @@ func TestAComparisonOfTheHistoryFillsTheForm(t *testing.T) {
 func TestARunningComparisonIsNotDropped(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.svc.answer = never
-		b.Press("esc", "ctrl+w")
+		b.Press("esc")
+		b.compare()
 		b.Expect("6 of 6 cells still running", "6 running")
 		b.Press("esc")
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
@@ -98,7 +101,7 @@ func TestARunningComparisonIsNotDropped(t *testing.T) {
 func TestTheCellOfAComparisonGrowsWithTheFocus(t *testing.T) {
 	onScreen(t, 80, 24, func(t *testing.T, b *bench) {
 		b.svc.answer = mixed
-		b.Press("ctrl+w")
+		b.compare()
 		b.Expect("★ winner: unlocker_demo by Native", "╭ unlocker_demo by")
 		low := rowOf(t, b, "╭ unlocker_demo by")
 		b.Press("tab")

@@ -405,6 +405,14 @@ func (b *bench) wantSent(t *testing.T, want int, why string) {
 }
 
 // answers makes the service answer each fetch with a result.
+// compare sends the comparison that the form of ctrl+w has chosen at first.
+func (b *bench) compare() {
+	b.Press("ctrl+w")
+	b.Expect("What to compare")
+	b.After(time.Second)
+	b.Press("ctrl+s")
+}
+
 func (b *bench) answers(result func(model.FetchRequest) model.FetchResult) {
 	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 		return result(r), nil

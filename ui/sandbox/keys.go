@@ -208,7 +208,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	out = append(out, other,
-		kit.Binding{Name: "sandbox.compare", Keys: []string{"ctrl+w"}, Label: "compare", Command: "compare zones (twin)", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), Dangerous: true, WhileTyping: true},
+		kit.Binding{Name: "sandbox.compare", Keys: []string{"ctrl+w"}, Label: "compare", Command: "compare zones (twin)", Help: "Choose zones and methods, send by all of them at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), WhileTyping: true},
 		kit.Binding{Name: "sandbox.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
 		page,
 		kit.Binding{Name: "sandbox.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Synonyms: "export snippet", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued(), WhileTyping: true},

@@ -347,7 +347,7 @@ func TestAgentAccessIsARowOfEachComparison(t *testing.T) {
 				}
 				return n
 			}
-			b.Press("ctrl+w")
+			b.compare()
 			b.Expect("Comparison · http://lab.test/shop", "API    ✓ ok", "Native ✓ ok", "agent access", "Agent  ✓ ok")
 			if agents() != 1 {
 				t.Errorf("%d requests went by agent access, want 1", agents())

@@ -12,7 +12,7 @@ func compareScreens(s scripted) []screen {
 		return script(ready, see("5", "cells compared"), see("enter", "Comparison · http://lab.test", text), gone("The form holds this request now"))
 	}
 	return []screen{
-		{name: "sandbox/comparison", before: compared("/captcha"), steps: script(opened("winner: unlocker_demo by API"), shows("The target shows a CAPTCHA"))},
+		{name: "sandbox/comparison", before: compared("/captcha"), steps: script(opened("winner: unlocker_demo by API"), shows("The page came: 200 OK."))},
 		{name: "sandbox/comparison-none", before: compared("/shop?v=2", "--require", ".price"), steps: opened("no winner")},
 		{name: "sandbox/comparison-zones", before: compared("/captcha"), steps: script(opened("winner"), see("e", "What to compare", "ctrl+s"))},
 		{name: "sandbox/comparison-asked", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
