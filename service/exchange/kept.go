@@ -57,7 +57,7 @@ func (w *Wire) Keep(idle int) *Wire {
 	t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return of(ctx).secure(ctx, network, addr)
 	}
-	return &Wire{now: w.now, timer: w.timer, connect: w.connect, used: w.used, gates: w.gates, refusals: w.refusals, skew: w.skew, pool: t}
+	return &Wire{now: w.now, timer: w.timer, connect: w.connect, used: w.used, gates: w.gates, refusals: w.refusals, skew: w.skew, meter: w.meter, pool: t}
 }
 
 // Close closes the connections that wait. Those in use are closed after their request.

@@ -50,6 +50,7 @@ type Wire struct {
 	refusals *pace.Refusals
 	calls    underWay
 	skew     *atomic.Pointer[Skew]
+	meter    *meter
 	pool     *http.Transport // nil if each request has a connection of its own
 }
 
@@ -67,7 +68,27 @@ func New(c Config) *Wire {
 	if c.Used == nil {
 		c.Used = func(string, string, string) {}
 	}
-	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), refusals: pace.NewRefusals(c.Now), skew: &atomic.Pointer[Skew]{}}
+	return &Wire{now: c.Now, timer: c.Timer, connect: c.Connect, used: c.Used, gates: newGates(), refusals: pace.NewRefusals(c.Now), skew: &atomic.Pointer[Skew]{}, meter: &meter{}}
+}
+
+// meter adds up what calls cost.
+type meter struct {
+	mu  sync.Mutex
+	sum model.Spend
+}
+
+// Spend counts a call that is billed: a fetch, a call through the proxy, the result of a job.
+func (w *Wire) Spend(dollars float64, priced bool) {
+	w.meter.mu.Lock()
+	defer w.meter.mu.Unlock()
+	w.meter.sum.Add(dollars, priced)
+}
+
+// Spent is an estimate of what the calls since New have cost, by the rates of their zones. Each fetch of a comparison counts.
+func (w *Wire) Spent() model.Spend {
+	w.meter.mu.Lock()
+	defer w.meter.mu.Unlock()
+	return w.meter.sum
 }
 
 // transport is the transport of one API call. Certificates are verified whatever the

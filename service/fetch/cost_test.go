@@ -21,7 +21,7 @@ func TestAFetchCostsByTheRateOfItsZone(t *testing.T) {
 		_, _ = w.Write([]byte("<p>a page</p>"))
 	}, func(t *testing.T, c *Fetcher) {
 		priced := newFetcher(t, p, func(conf *Config) { conf.Wire = c.cfg.Wire })
-		if s := priced.Spent(); s != (model.Spend{}) {
+		if s := priced.cfg.Wire.Spent(); s != (model.Spend{}) {
 			t.Errorf("before the first: %+v", s)
 		}
 		r := servicetest.Ask(p, string(p.Zones[0].Name))
@@ -35,7 +35,7 @@ func TestAFetchCostsByTheRateOfItsZone(t *testing.T) {
 		if cost, ok := res.Cost(); !ok || cost < 0.01599 || cost > 0.01601 {
 			t.Errorf("%v, %v", cost, ok)
 		}
-		if s := priced.Spent(); s.Priced != 1 || s.Unpriced != 0 || s.String() != "$0.0160" {
+		if s := priced.cfg.Wire.Spent(); s.Priced != 1 || s.Unpriced != 0 || s.String() != "$0.0160" {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -58,7 +58,7 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 	if err != nil || m.Spend() != (model.Spend{Dollars: 3, Priced: 2, Unpriced: 2}) {
 		t.Errorf("the matrix cost %+v, %v", m.Spend(), err)
 	}
-	if s := ft.Spent(); s != (model.Spend{Dollars: 16.5, Priced: 11, Unpriced: 2}) {
+	if s := ft.cfg.Wire.Spent(); s != (model.Spend{Dollars: 16.5, Priced: 11, Unpriced: 2}) {
 		t.Errorf("the session cost %+v", s)
 	}
 	lines, err := j.Entries(t.Context(), model.HistoryFilter{Kind: model.HistoryProbe})
@@ -87,7 +87,7 @@ func TestACallThatTheTargetDidNotAnswerCostsNothing(t *testing.T) {
 	z.Rate = model.Rate{Per1000: 1500}
 	ft := newFetcher(t, p)
 	res, err := ft.Probe(t.Context(), ProbeRequest{Zone: z, Target: "http://lab.test/"}, nil)
-	if err != nil || res.Diagnosis.OK() || res.Spend != (model.Spend{Priced: 1}) || ft.Spent() != res.Spend {
+	if err != nil || res.Diagnosis.OK() || res.Spend != (model.Spend{Priced: 1}) || ft.cfg.Wire.Spent() != res.Spend {
 		t.Errorf("%+v, %+v, %v", res.Spend, res.Diagnosis, err)
 	}
 }

@@ -155,7 +155,7 @@ func (f *flight) result(ctx context.Context, started time.Time) (res model.Fetch
 		Attempts: f.attempts, Diagnosis: d, Pace: f.pace,
 	}
 	f.scrub(&res)
-	f.ft.spent.add(res.Cost())
+	f.ft.cfg.Wire.Spend(res.Cost())
 	return res, t.page, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
 	"zonedeck/model"
@@ -72,27 +71,6 @@ type Config struct {
 type Fetcher struct {
 	cfg   Config
 	stops stops
-	spent *meter // of this and of its provers of keys
-}
-
-// meter adds up what fetches and calls through the proxy cost.
-type meter struct {
-	mu  sync.Mutex
-	sum model.Spend
-}
-
-func (m *meter) add(dollars float64, priced bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sum.Add(dollars, priced)
-}
-
-// Spent is an estimate of what the fetches since New have cost, and the calls of tests of
-// proxy logins, by the rates of their zones. Each fetch of a comparison counts.
-func (ft *Fetcher) Spent() model.Spend {
-	ft.spent.mu.Lock()
-	defer ft.spent.mu.Unlock()
-	return ft.spent.sum
 }
 
 // New makes a Fetcher. It does no I/O.
@@ -112,7 +90,7 @@ func New(c Config) *Fetcher {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: c, spent: &meter{}}
+	return &Fetcher{cfg: c}
 }
 
 // newID makes an identifier that sorts by time: the prefix, milliseconds in

@@ -137,8 +137,8 @@ func TestSendsLeaveNoHistoryButCost(t *testing.T) {
 	}
 	noerr.Must(t, j.Flush(t.Context()))
 	lines := noerr.Try(j.Entries(t.Context(), model.HistoryFilter{})).Must(t)
-	if len(lines) > 0 || learned || ft.Spent().Priced != 1 || ft.Spent().Dollars <= 0 {
-		t.Errorf("history %v, drift learned: %v, spent %+v", lines, learned, ft.Spent())
+	if len(lines) > 0 || learned || ft.cfg.Wire.Spent().Priced != 1 || ft.cfg.Wire.Spent().Dollars <= 0 {
+		t.Errorf("history %v, drift learned: %v, spent %+v", lines, learned, ft.cfg.Wire.Spent())
 	}
 }
 

@@ -203,7 +203,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 	var spend model.Spend
 	if t.held == nil {
 		cost, priced := model.Attempt{Class: d.Class, Status: t.outcome.TargetStatus, Unanswered: t.outcome.Unanswered, Bytes: t.body.Ref.Size}.Cost(pr.q.Zone.Rate)
-		pr.ft.spent.add(cost, priced)
+		pr.ft.cfg.Wire.Spend(cost, priced)
 		spend.Add(cost, priced)
 	}
 	d = f.mask.Diagnosis(d)

@@ -56,9 +56,7 @@ func (ft *Fetcher) ProveKey(ctx context.Context, p model.Profile, zone string, k
 	conf.Source = exchange.AsKey(conf.Source, p, k, value)
 	r.Key = k.Name
 	conf.proves, conf.proof = proves, true
-	prover := New(conf)
-	prover.spent = ft.spent // it is billed like any other
-	return prover.Fetch(ctx, r, nil)
+	return New(conf).Fetch(ctx, r, nil)
 }
 
 // ProbeDraft makes one call through the proxy of a profile that is not saved yet, to prove a zone's password.
@@ -75,7 +73,5 @@ func (ft *Fetcher) ProvePasswordAs(ctx context.Context, p model.Profile, z model
 		conf.Journal = nil
 	}
 	conf.Source, conf.proof = exchange.AsLogin(conf.Source, p, l.Password), true
-	prover := New(conf)
-	prover.spent = ft.spent // it is billed like any other
-	return prover.Probe(ctx, ProbeRequest{Zone: z, Rounds: 1, proof: l}, nil)
+	return New(conf).Probe(ctx, ProbeRequest{Zone: z, Rounds: 1, proof: l}, nil)
 }

@@ -20,7 +20,7 @@ import (
 func TestAKeyIsProvedByOneCall(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	ft := New(Config{Source: demo.Source(demo.Profile), Wire: exchange.New(exchange.Config{})})
-	before := ft.Spent()
+	before := ft.cfg.Wire.Spent()
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
 	noerr.Must(t, err)
 	k := model.Key{Name: "not-recorded", Secret: "env:NOT_SET"}
@@ -28,7 +28,7 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK || len(res.Attempts) != 1 || res.KeyName != "not-recorded" || res.Proves != "the rotation of etl, create" {
 		t.Errorf("the right value: %+v, %v", res.Diagnosis, err)
 	}
-	if now := ft.Spent(); now.Priced+now.Unpriced != before.Priced+before.Unpriced+1 {
+	if now := ft.cfg.Wire.Spent(); now.Priced+now.Unpriced != before.Priced+before.Unpriced+1 {
 		t.Errorf("the call that proved it is not counted: %+v, then %+v", before, now)
 	}
 	res, err = ft.ProveKey(t.Context(), demo.Profile, "", k, keystore.NewSecret("another-value"), "")

@@ -132,6 +132,9 @@ func (rn *Runner) Download(ctx context.Context, jobID string, to Destination, on
 	if err := p.end(); err != nil {
 		rn.cfg.Log.Warn("what a download kept beside its file stays", "job", job.ID, "error", err)
 	}
+	if job.Rows.Billed > 0 && !call.job.Rows.Counted { // a result that is downloaded again is not billed again
+		rn.cfg.Wire.Spend(job.Rows.Cost, job.Rows.Priced)
+	}
 	if job.Rows.FieldsDue {
 		rn.watching.fieldsLater()
 	}

@@ -217,4 +217,11 @@ func TestWhatAResultSaysItCostGoesBeforeTheRate(t *testing.T) {
 	if err != nil || job.Rows.Billed != 2 || job.Rows.Cost != 73 || !job.Rows.Priced {
 		t.Errorf("%+v, %v", job.Rows, err)
 	}
+	if spent := rn.cfg.Wire.Spent(); spent != (model.Spend{Dollars: 73, Priced: 1}) {
+		t.Errorf("spent with this wire: %+v", spent)
+	}
+	_, err = rn.Download(t.Context(), job.ID, Destination{File: filepath.Join(t.TempDir(), "again.json")}, nil)
+	if spent := rn.cfg.Wire.Spent(); err != nil || spent.Dollars != 73 {
+		t.Errorf("after the same result once more: %+v, %v", spent, err)
+	}
 }

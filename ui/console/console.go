@@ -147,7 +147,7 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, First: c.Tab, Session: c.describe(),
 		Start: tea.Batch(c.start, c.readKeys, c.tellNotices()), Commands: func() []kit.Binding { return c.commands(theme) }, Switch: func() tea.Cmd { return profiles.Switcher(c.profileDeps(theme)) },
-		Search: search{s.History, s.Paths.RequestsDir()}, Spending: spending{s.Fetch, c}, Clipboard: native{},
+		Search: search{s.History, s.Paths.RequestsDir()}, Spending: spending{s.Overview.Wire, c}, Clipboard: native{},
 		Multiplexer: c.terminal.multiplexer(), Buffers: c.terminal.pasteBuffers(),
 		Suspend: c.suspend, Code: code.New(code.Deps{Ctx: c.ctx, Theme: theme, Fetches: exported{s}}).Open,
 	})

@@ -6,7 +6,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
-	"zonedeck/service/fetch"
+	"zonedeck/service/exchange"
 	servicerates "zonedeck/service/rates"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/rates"
@@ -23,9 +23,9 @@ func (c *Console) ratesDeps() rates.Deps {
 	return d
 }
 
-// spending is what is spent: by the fetches of this session, and by the account.
+// spending is what is spent: by the calls of this session, and by the account.
 type spending struct {
-	*fetch.Fetcher
+	*exchange.Wire
 	console *Console
 }
 
