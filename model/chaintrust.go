@@ -39,7 +39,7 @@ type TrustStore struct {
 	Path    string       `json:"path"` // a file or a folder, or empty
 	Verdict TrustVerdict `json:"verdict" enum:"trusted|unknown|untrusted"`
 	// Reason says why the verdict is not TrustYes, or what it rests on; it may be empty.
-	Reason string `json:"why"`
+	Reason string `json:"reason"`
 	Empty  bool   `json:"-"` // it holds no certificate
 }
 
@@ -63,9 +63,9 @@ type TrustReport struct {
 	Root string `json:"root"`
 	// RootSHA256 is its fingerprint, empty where only its name is known.
 	RootSHA256 string `json:"root_sha256"`
-	// Host says why the certificate does not hold for the page's host, or is empty. No
+	// HostMismatch says why the certificate does not hold for the page's host, or is empty. No
 	// authority mends that.
-	Host string `json:"host_mismatch"`
+	HostMismatch string `json:"host_mismatch"`
 	// System is the system's store, File the profile's file, nil without one.
 	System  TrustStore    `json:"system"`
 	File    *TrustStore   `json:"file"`

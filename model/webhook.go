@@ -28,11 +28,11 @@ type WebhookHeader struct {
 // WebhookRepeat is how a webhook came once more: from one address, with one verdict.
 type WebhookRepeat struct {
 	// Last is when it came so last, Times how often.
-	Last    time.Time      `json:"last" jsonschema:"When it came so last."`
-	Times   int            `json:"times" minimum:"1"`
-	Remote  string         `json:"remote" jsonschema:"The address that it came from."`
-	Verdict WebhookVerdict `json:"verdict" enum:"rejected|unverified|verified"`
-	Reason  string         `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Last    time.Time      `json:"last"`
+	Times   int            `json:"times"`
+	Remote  string         `json:"remote"`
+	Verdict WebhookVerdict `json:"verdict"`
+	Reason  string         `json:"why"` // the inbox holds it under this name
 }
 
 // Text says it in words, without the time.

@@ -344,7 +344,7 @@ func TestWhatADeadWorkerLeftCostsItsLastTryAlone(t *testing.T) {
 	}
 	for _, line := range lines { // of another item, the second try: the first one was committed
 		line.N = (line.N + 1) % 3
-		line.Tries, *line.Cost = 2, 0.003
+		line.Attempts, *line.Cost = 2, 0.003
 		log := noerr.Try(files.OpenLog(filepath.Join(r.Dir, s.ID), "w1")).Must(t)
 		noerr.Must(t, log.Append(&line, nil))
 		noerr.Must(t, log.Close())

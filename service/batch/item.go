@@ -71,7 +71,7 @@ func (r *runner) item(ctx, sending context.Context, at place, it files.Item) (cu
 // goBy has the next try go by a way.
 func (t *trip) goBy(way int) {
 	if way != t.way {
-		t.way, t.before, t.line.ByRule = way, t.line.Tries, way
+		t.way, t.before, t.line.ByRule = way, t.line.Attempts, way
 	}
 }
 
@@ -114,15 +114,15 @@ func (r *runner) again(result model.FetchResult, t *trip) (wait time.Duration, c
 	if fetch.Unsent(result) {
 		wait, again = max(d.RetryAfter, time.Second), true
 	} else {
-		line.Tries++
+		line.Attempts++
 		var way int
 		if way, fired = r.detours.next(t.host, t.way, Failure{d.Class, d.Cause}, t.failed); way > t.way {
 			t.goBy(way)
 			again = true
 		} else {
-			wait, again = fetch.Again(d, line.Tries-t.before, r.plan.Retries)
+			wait, again = fetch.Again(d, line.Attempts-t.before, r.plan.Retries)
 		}
-		if again && line.Tries == 1 {
+		if again && line.Attempts == 1 {
 			line.FirstClass = string(d.Class)
 		}
 		if dollars, priced := result.Cost(); priced {
@@ -209,7 +209,7 @@ func (r *runner) unanswered(t *trip) {
 func resultOf(line files.Line) store.Result {
 	return store.Result{
 		Verdict: store.Verdict{Class: model.Class(line.Class), Cause: model.Cause(line.Cause)}, OK: model.Class(line.Class) == model.ClassOK,
-		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Tries, Host: fetch.HostOf(line.URL), Zone: line.Zone,
+		Total: time.Duration(line.MS) * time.Millisecond, Bytes: line.Bytes, Tries: line.Attempts, Host: fetch.HostOf(line.URL), Zone: line.Zone,
 	}
 }
 

@@ -132,7 +132,7 @@ func (e entrance) Enter(ctx context.Context, product func() (func(), error)) (la
 	if lasting, leave, err = e.r.gates[e.t.way].Enter(ctx, product); err != nil {
 		return nil, nil, err
 	}
-	if err := e.r.stock.mark(ctx, e.t.place, e.t.line.Tries+1); err != nil {
+	if err := e.r.stock.mark(ctx, e.t.place, e.t.line.Attempts+1); err != nil {
 		leave()
 		return nil, nil, err
 	}

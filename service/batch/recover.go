@@ -140,7 +140,7 @@ func (r *runner) lastCost(line files.Line) int64 {
 	}
 	dollars := *line.Cost
 	for _, of := range r.plan.ways() {
-		if last, priced := of.Zone.Rate.Cost(1, float64(line.Bytes)); priced && string(of.Zone.Name) == line.Zone && line.Tries > 1 {
+		if last, priced := of.Zone.Rate.Cost(1, float64(line.Bytes)); priced && string(of.Zone.Name) == line.Zone && line.Attempts > 1 {
 			dollars = min(dollars, last)
 		}
 	}

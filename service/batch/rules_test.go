@@ -69,7 +69,7 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 	s = r.run(t, s.ID)
 	zones := map[int64]string{}
 	for n, line := range r.lines(t, s.ID) {
-		zones[n] = fmt.Sprintf("%s %s %d %d", line.Zone, line.Class, line.ByRule, line.Tries)
+		zones[n] = fmt.Sprintf("%s %s %d %d", line.Zone, line.Class, line.ByRule, line.Attempts)
 	}
 	want := map[int64]string{0: "unlocker1 captcha 0 1", 1: "unlocker1 ok 0 1", 2: "isp1 ok 1 2", 3: "isp1 ok 1 1", 4: "unlocker1 ok 0 1"}
 	if fmt.Sprint(zones) != fmt.Sprint(want) || s.Fired()[0] != 1 || s.Spent != 4*1_500_000+2*3_000_000 {
@@ -83,7 +83,7 @@ func TestARuleForAHostHoldsFromThenOn(t *testing.T) {
 		t.Error(err)
 	}
 	s = r.run(t, s.ID)
-	if line := r.lines(t, s.ID)[0]; line.Zone != "isp1" || line.ByRule != 1 || line.Tries != 1 || s.OK() != 5 || s.Fired()[0] != 1 {
+	if line := r.lines(t, s.ID)[0]; line.Zone != "isp1" || line.ByRule != 1 || line.Attempts != 1 || s.OK() != 5 || s.Fired()[0] != 1 {
 		t.Errorf("%+v, %d ok, fired %v", line, s.OK(), s.Fired())
 	}
 	if words := s.ZoneWords(); !slices.Equal(words, []string{"isp1: 3 ok, 0 failed", "unlocker1: 2 ok, 0 failed"}) {

@@ -134,7 +134,7 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s: %+v", name, client, got.Verdict, want, got.Stores)
 			}
 		}
-		if r.Root != "CN=Lab root" || r.RootSHA256 == "" || r.Host != "" || r.File != nil {
+		if r.Root != "CN=Lab root" || r.RootSHA256 == "" || r.HostMismatch != "" || r.File != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -161,7 +161,7 @@ func TestTheFileAndTheSystemAreReallyChecked(t *testing.T) {
 		m := machine(t, tc.system, nil)
 		m.Now = func() time.Time { return tc.now }
 		r, err := m.Trust(chain, tc.host, write(t, "ca.pem", tc.file))
-		if err != nil || r.File.Verdict != tc.onFile || r.System.Verdict != tc.onSystem || !strings.Contains(r.File.Reason, tc.why) || (r.Host != "") != (tc.host != "lab.test") {
+		if err != nil || r.File.Verdict != tc.onFile || r.System.Verdict != tc.onSystem || !strings.Contains(r.File.Reason, tc.why) || (r.HostMismatch != "") != (tc.host != "lab.test") {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}

@@ -43,7 +43,7 @@ func (m Machine) Trust(list []model.Certificate, host, file string) (model.Trust
 		r.Root, r.RootSHA256 = last.Subject, last.SHA256
 	}
 	if err := c.presented[0].VerifyHostname(host); err != nil {
-		r.Host = model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText)
+		r.HostMismatch = model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText)
 	}
 	r.System = m.system(c)
 	if file != "" {

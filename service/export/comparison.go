@@ -10,7 +10,7 @@ import (
 	"zonedeck/model"
 )
 
-// Comparison is a comparison as a JSON object (docs/schema/twin.json).
+// Comparison is a comparison as a JSON object (docs/schema/compare.json).
 type Comparison struct {
 	SchemaVersion int               `json:"schema_version"`
 	ID            string            `json:"id"`

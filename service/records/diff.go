@@ -36,11 +36,11 @@ type FieldChange struct {
 
 // Keyed counts a result's rows by their keys.
 type Keyed struct {
-	Rows       int64
-	Repeated   int64 // rows whose key a row before has, too: the first one counts
-	Without    int64 // rows without the key, or with null, an empty text, a list or an object for it
-	Unreadable int64 // damaged rows, or too long
-	Errors     int64 // rows that tell an error: they are no records
+	Rows        int64
+	RepeatedIDs int64 // rows whose key a row before has, too: the first one counts
+	WithoutID   int64 // rows without the key, or with null, an empty text, a list or an object for it
+	Unreadable  int64 // damaged rows, or too long
+	Errors      int64 // rows that tell an error: they are no records
 }
 
 // Compared is the difference of two results.
@@ -64,7 +64,7 @@ func (e *KeyError) Error() string {
 }
 
 // keyless reports whether all readable records of a result lack the key.
-func (k Keyed) keyless() bool { return k.Without > 0 && k.Without+k.Unreadable == k.Rows-k.Errors }
+func (k Keyed) keyless() bool { return k.WithoutID > 0 && k.WithoutID+k.Unreadable == k.Rows-k.Errors }
 
 // View is the difference as rows to look at.
 func (c Compared) View() View { return View{Rows: c.Rows, Old: c.oldFile, Ignore: c.Ignored} }
@@ -164,7 +164,7 @@ func (k *keyer) read(ctx context.Context, f *File, side byte, on func(Progress))
 			}
 		}
 		out.Rows += got.count.Rows
-		out.Without += got.count.Without
+		out.WithoutID += got.count.WithoutID
 		out.Unreadable += got.count.Unreadable
 		out.Errors += got.count.Errors
 		if p.Bytes, p.Rows = got.bytes, out.Rows; on != nil {
@@ -215,7 +215,7 @@ func (k *keyer) part(ctx context.Context, f *File, p part, buf []byte) (keyedPar
 		case isError:
 			out.count.Errors++
 		case !has:
-			out.count.Without++
+			out.count.WithoutID++
 		default:
 			out.rows = append(out.rows, r)
 		}
@@ -295,7 +295,7 @@ func (c *Compared) join(ctx context.Context, keys, order *sorter) error {
 		}
 		n := k[16]
 		if sides[n].matched {
-			counts[n].Repeated++
+			counts[n].RepeatedIDs++
 			return nil
 		}
 		sides[n] = side{
@@ -393,8 +393,8 @@ func (c Compared) Counts() []string {
 				out = append(out, fmt.Sprintf("the %s result: %d of %d rows %s", s.name, n, s.Rows, words))
 			}
 		}
-		say(s.Without, "not compared, without "+query.QuoteName(c.Key))
-		say(s.Repeated, "repeat a key, of which the first counts")
+		say(s.WithoutID, "not compared, without "+query.QuoteName(c.Key))
+		say(s.RepeatedIDs, "repeat a key, of which the first counts")
 		say(s.Errors, "not compared, as they tell an error")
 		say(s.Unreadable, "cannot be read")
 	}

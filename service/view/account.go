@@ -10,17 +10,17 @@ import (
 
 // Account is what "account --json" prints (docs/schema/account.json).
 type Account struct {
-	SchemaVersion Version    `json:"schema_version"`
-	Profile       string     `json:"profile"`
-	Account       string     `json:"account" jsonschema:"the account's identifier"`
-	Active        bool       `json:"active" jsonschema:"false for a suspended account"`
-	State         string     `json:"state" jsonschema:"the service's own word"`
-	Balance       *Balance   `json:"balance" jsonschema:"dollars; null where balance_problem says why"`
-	Problem       string     `json:"balance_problem"`
-	Networks      *bool      `json:"networks_up" jsonschema:"what the service says of its networks; null where networks_problem says why"`
-	NetProblem    string     `json:"networks_problem"`
-	Zones         []ZoneRate `json:"zones" jsonschema:"what each zone of the profile cost, as zones rates says it"`
-	ZonesProblem  string     `json:"zones_problem"`
+	SchemaVersion   Version    `json:"schema_version"`
+	Profile         string     `json:"profile"`
+	Account         string     `json:"account" jsonschema:"the account's identifier"`
+	Active          bool       `json:"active" jsonschema:"false for a suspended account"`
+	State           string     `json:"state" jsonschema:"the service's own word"`
+	Balance         *Balance   `json:"balance" jsonschema:"dollars; null where balance_problem says why"`
+	BalanceProblem  string     `json:"balance_problem"`
+	NetworksUp      *bool      `json:"networks_up" jsonschema:"what the service says of its networks; null where networks_problem says why"`
+	NetworksProblem string     `json:"networks_problem"`
+	Zones           []ZoneRate `json:"zones" jsonschema:"what each zone of the profile cost, as zones rates says it"`
+	ZonesProblem    string     `json:"zones_problem"`
 }
 
 // Balance is in dollars; pending is null where it is not shown.
@@ -45,7 +45,7 @@ type ZoneRate struct {
 	Product     string   `json:"product"`
 	From        string   `json:"from" jsonschema:"the first day, like 2027-02-01; empty when the service shows none"`
 	To          string   `json:"to" jsonschema:"the first day after the last one"`
-	Dollars     float64  `json:"dollars"`
+	Cost        float64  `json:"cost" jsonschema:"dollars"`
 	Requests    float64  `json:"requests" jsonschema:"that were charged; 0 where they are not shown"`
 	Bytes       float64  `json:"bytes"`
 	RatePer1000 *float64 `json:"rate_per_1000" jsonschema:"dollars for 1,000 requests"`
@@ -54,7 +54,7 @@ type ZoneRate struct {
 }
 
 func newZoneRate(c model.ZoneCost) ZoneRate {
-	one := ZoneRate{Zone: string(c.Zone.Name), Product: string(c.Zone.Product), Dollars: c.Dollars, Requests: c.Requests, Bytes: c.Bytes, Problem: c.Problem}
+	one := ZoneRate{Zone: string(c.Zone.Name), Product: string(c.Zone.Product), Cost: c.Dollars, Requests: c.Requests, Bytes: c.Bytes, Problem: c.Problem}
 	if !c.From.IsZero() {
 		one.From, one.To = c.From.Format(time.DateOnly), c.To.Format(time.DateOnly)
 	}
@@ -71,17 +71,13 @@ type Zones struct {
 
 // ListedZone is a zone as the config file has it.
 type ListedZone struct {
-	Zone            string     `json:"zone"`
-	Product         string     `json:"product"`
-	RatePer1000     *float64   `json:"rate_per_1000"`
-	RatePerGB       *float64   `json:"rate_per_gb"`
-	Password        string     `json:"password" jsonschema:"the reference, without what is secret in it; empty if none is configured"`
+	ProfileZone
 	PasswordChanged *time.Time `json:"password_changed" jsonschema:"the end of its last rotation here; null if there was none"`
 }
 
-// NewListedZone is a zone with the label of its password's reference, and when that was rotated.
-func NewListedZone(z model.Zone, password string, changed time.Time) ListedZone {
-	return ListedZone{string(z.Name), string(z.Product), known(z.Rate.Per1000, z.Rate.Per1000 > 0), known(z.Rate.PerGB, z.Rate.PerGB > 0), password, stamp(changed)}
+// NewListedZone is a zone whose password was rotated at a moment.
+func NewListedZone(z model.Zone, changed time.Time) ListedZone {
+	return ListedZone{newProfileZone(z), stamp(changed)}
 }
 
 // Zone is what "zones show --json" prints (docs/schema/zone.json). A part is null where its
@@ -91,15 +87,15 @@ type Zone struct {
 	Profile       string  `json:"profile"`
 	Zone          string  `json:"zone"`
 
-	Type        string   `json:"type" jsonschema:"the service's own word; empty where it shows none"`
-	Created     string   `json:"created" jsonschema:"RFC 3339, UTC; empty where it is not shown"`
-	Addresses   string   `json:"addresses" jsonschema:"the service's own word, as shared or dedicated"`
-	Country     string   `json:"country" jsonschema:"the country it exits from by default"`
-	Description string   `json:"description"`
-	Disabled    bool     `json:"disabled"`
-	AllowedIPs  []string `json:"allowed_ips" jsonschema:"who may use it; any is everybody"`
-	Limit       string   `json:"usage_limit" jsonschema:"the use that it stops at, as 5 $ a month"`
-	Compromised int      `json:"compromised_passwords" jsonschema:"how many of its passwords the service calls compromised"`
+	Type                 string   `json:"type" jsonschema:"the service's own word; empty where it shows none"`
+	Created              string   `json:"created" jsonschema:"RFC 3339, UTC; empty where it is not shown"`
+	Addresses            string   `json:"addresses" jsonschema:"the service's own word, as shared or dedicated"`
+	Country              string   `json:"country" jsonschema:"the country it exits from by default"`
+	Description          string   `json:"description"`
+	Disabled             bool     `json:"disabled"`
+	AllowedIPs           []string `json:"allowed_ips" jsonschema:"who may use it; any is everybody"`
+	UsageLimit           string   `json:"usage_limit" jsonschema:"the use that it stops at, as 5 $ a month"`
+	CompromisedPasswords int      `json:"compromised_passwords" jsonschema:"how many of its passwords the service calls compromised"`
 
 	State          string   `json:"state" jsonschema:"the service's own word; empty where state_problem says why"`
 	StateProblem   string   `json:"state_problem"`
@@ -112,21 +108,21 @@ type Zone struct {
 
 // Traffic is of the days from from to the one before to.
 type Traffic struct {
-	From     string `json:"from" jsonschema:"the first day, like 2027-02-01, by UTC"`
-	To       string `json:"to" jsonschema:"the first day after the last one"`
-	Bytes    int64  `json:"bytes"`
-	Down     int64  `json:"bytes_down"`
-	Up       int64  `json:"bytes_up"`
-	Requests int64  `json:"requests"`
-	Billable int64  `json:"requests_billable" jsonschema:"that are charged by their number; 0 for a product that is not"`
+	From             string `json:"from" jsonschema:"the first day, like 2027-02-01, by UTC"`
+	To               string `json:"to" jsonschema:"the first day after the last one"`
+	Bytes            int64  `json:"bytes"`
+	BytesDown        int64  `json:"bytes_down"`
+	BytesUp          int64  `json:"bytes_up"`
+	Requests         int64  `json:"requests"`
+	RequestsBillable int64  `json:"requests_billable" jsonschema:"that are charged by their number; 0 for a product that is not"`
 }
 
 // NewAccount is an account as the service shows it.
 func NewAccount(acc overview.Account) Account {
 	out := Account{
 		Profile: acc.Profile, Account: string(acc.ID), Active: acc.Active, State: acc.Word,
-		Problem: acc.BalanceProblem, NetProblem: acc.NetworksProblem, Zones: each(acc.Zones, newZoneRate), ZonesProblem: acc.ZonesProblem,
-		Networks: known(acc.NetworksUp, acc.NetworksProblem == ""),
+		BalanceProblem: acc.BalanceProblem, NetworksProblem: acc.NetworksProblem, Zones: each(acc.Zones, newZoneRate), ZonesProblem: acc.ZonesProblem,
+		NetworksUp: known(acc.NetworksUp, acc.NetworksProblem == ""),
 	}
 	if acc.BalanceProblem == "" {
 		out.Balance = &Balance{acc.Balance.Dollars, acc.Balance.Credit, acc.Balance.Prepayment, acc.Balance.Pending}
@@ -145,7 +141,7 @@ func NewZone(z overview.Zone) Zone {
 	out := Zone{
 		Profile: z.Profile, Zone: string(z.Name),
 		Type: p.Type, Created: moment(p.Created), Addresses: p.Addresses, Country: p.Country, Description: p.Description, Disabled: p.Disabled, AllowedIPs: list(p.Callers),
-		Limit: p.Limit, Compromised: p.Compromised, State: z.State, StateProblem: z.StateProblem,
+		UsageLimit: p.Limit, CompromisedPasswords: p.Compromised, State: z.State, StateProblem: z.StateProblem,
 		TrafficProblem: z.TrafficProblem, CallersProblem: z.CallersProblem, Cost: newZoneRate(z.Cost),
 	}
 	if t := z.Traffic; z.TrafficProblem == "" {

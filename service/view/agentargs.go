@@ -4,8 +4,8 @@ package view
 type DatasetsArgs struct {
 	AgentProfile
 
-	Word  string `json:"word,omitempty" jsonschema:"only data sets with this word in their identifier, name or kind"`
-	Limit int    `json:"limit,omitempty" jsonschema:"how many; 50 when left out, at most 500"`
+	Search string `json:"search,omitempty" jsonschema:"only data sets with this word in their identifier, name or kind"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many; 50 when left out, at most 500"`
 }
 
 // DiagnoseArgs are the arguments of diagnose.
@@ -49,14 +49,14 @@ type BatchStartArgs struct {
 	AgentProfile
 	FetchAsk
 
-	URLs  []string            `json:"urls,omitempty" jsonschema:"absolute http or https addresses, one for each item"`
-	Rows  []map[string]string `json:"rows,omitempty" jsonschema:"in place of urls: an object for each item, whose values stand in url, headers and body as {{name}}"`
-	Zone  string              `json:"zone" jsonschema:"zone to fetch through, as zones lists it"`
-	Via   string              `json:"via,omitempty" jsonschema:"api (when left out) or native"`
-	Limit int                 `json:"limit,omitempty" jsonschema:"fetches in flight at once; as many as the product allows when left out"`
-	Rate  float64             `json:"rate,omitempty" jsonschema:"items begun in a second; no bound when left out"`
-	Cap   float64             `json:"cap,omitempty" jsonschema:"dollars that the batch never passes; needed where the operator's rules have a cap, and taken from that as a whole"`
-	Once  string              `json:"once,omitempty" jsonschema:"a name for this batch: under it the profile begins one; a second call begins nothing and shows the first"`
+	URLs    []string            `json:"urls,omitempty" jsonschema:"absolute http or https addresses, one for each item"`
+	Rows    []map[string]string `json:"rows,omitempty" jsonschema:"in place of urls: an object for each item, whose values stand in url, headers and body as {{name}}"`
+	Zone    string              `json:"zone" jsonschema:"zone to fetch through, as zones lists it"`
+	Via     string              `json:"via,omitempty" jsonschema:"api (when left out) or native"`
+	AtOnce  int                 `json:"at_once,omitempty" jsonschema:"fetches in flight at once; as many as the product allows when left out"`
+	Rate    float64             `json:"rate,omitempty" jsonschema:"items begun in a second; no bound when left out"`
+	MaxCost float64             `json:"max_cost,omitempty" jsonschema:"dollars that the batch never passes; needed where the operator's rules have a cap, and taken from that as a whole"`
+	Once    string              `json:"once,omitempty" jsonschema:"a name for this batch: under it the profile begins one; a second call begins nothing and shows the first"`
 }
 
 // BatchShowArgs are the arguments of batch_show.
@@ -79,7 +79,7 @@ type BatchPauseArgs struct {
 type HistoryArgs struct {
 	AgentProfile
 
-	Search  string `json:"words,omitempty" jsonschema:"words that must all occur in a line"`
+	Search  string `json:"search,omitempty" jsonschema:"words that must all occur in a line"`
 	Kind    string `json:"kind,omitempty" jsonschema:"fetch, twin, probe, job, key, agent or webhook"`
 	Class   string `json:"class,omitempty" jsonschema:"class of failure, such as captcha"`
 	Zone    string `json:"zone,omitempty"`
@@ -120,7 +120,7 @@ type JobsDownloadArgs struct {
 	MaxChars int    `json:"max_chars,omitempty" jsonschema:"how much of the results the answer holds; 20000 when left out, at most 100000; the file holds all"`
 }
 
-// JobsLaunchArgs are the arguments of jobs_trigger.
+// JobsLaunchArgs are the arguments of jobs_launch.
 type JobsLaunchArgs struct {
 	AgentProfile
 
@@ -148,7 +148,7 @@ func (w AgentProfile) UsedProfile() string { return w.Profile }
 // ZonesArgs are the arguments of zones.
 type ZonesArgs struct{ AgentProfile }
 
-// CompareArgs are the arguments of twin.
+// CompareArgs are the arguments of compare.
 type CompareArgs struct {
 	AgentProfile
 	FetchAsk

@@ -22,22 +22,22 @@ type CompareList struct {
 
 // ListCell is what came of the sample through one zone by one method.
 type ListCell struct {
-	Zone          string         `json:"zone"`
-	Via           string         `json:"via" enum:"api|native"`
-	Fetches       int            `json:"fetches" minimum:"0"`
-	Useful        int            `json:"useful" minimum:"0" jsonschema:"fetches that were ok, required fields included"`
-	Share         *float64       `json:"share" minimum:"0"`
-	Low           float64        `json:"share_low" minimum:"0" jsonschema:"the lower end of the 95 % interval by Wilson"`
-	High          float64        `json:"share_high" minimum:"0"`
-	Failures      []BatchVerdict `json:"failures" jsonschema:"the most frequent first"`
-	P50           *float64       `json:"p50_ms" minimum:"0"`
-	P95           *float64       `json:"p95_ms" minimum:"0"`
-	Cost          *float64       `json:"cost" minimum:"0" jsonschema:"dollars, by the zone's rate; null when unpriced"`
-	CostPerFetch  *float64       `json:"cost_per_fetch" minimum:"0"`
-	CostPerUseful *float64       `json:"cost_per_useful" minimum:"0" jsonschema:"with the fetches that brought nothing useful; null also when none was useful"`
-	Needed        *int           `json:"needed_sample" minimum:"1" jsonschema:"how large a sample shows need if the share holds; null when none does"`
-	CutOff        int            `json:"cut_off" minimum:"0" jsonschema:"fetches that were sent and broken off: they may be billed"`
-	Problem       string         `json:"problem" jsonschema:"why nothing, or nothing more, was sent"`
+	Zone         string         `json:"zone"`
+	Via          string         `json:"via" enum:"api|native"`
+	Runs         int            `json:"runs" minimum:"0"`
+	OK           int            `json:"ok" minimum:"0" jsonschema:"fetches that were ok, required fields included"`
+	Share        *float64       `json:"share" minimum:"0"`
+	ShareLow     float64        `json:"share_low" minimum:"0" jsonschema:"the lower end of the 95 % interval by Wilson"`
+	ShareHigh    float64        `json:"share_high" minimum:"0"`
+	Failures     []BatchVerdict `json:"failures" jsonschema:"the most frequent first"`
+	P50          *float64       `json:"p50_ms" minimum:"0"`
+	P95          *float64       `json:"p95_ms" minimum:"0"`
+	Cost         *float64       `json:"cost" minimum:"0" jsonschema:"dollars, by the zone's rate; null when unpriced"`
+	CostPerRun   *float64       `json:"cost_per_run" minimum:"0"`
+	CostPerOK    *float64       `json:"cost_per_ok" minimum:"0" jsonschema:"with what was spent on those that were not ok; null also when none was"`
+	NeededSample *int           `json:"needed_sample" minimum:"1" jsonschema:"how large a sample shows need if the share holds; null when none does"`
+	CutOff       int            `json:"cut_off" minimum:"0" jsonschema:"fetches that were sent and broken off: they may be billed"`
+	Problem      string         `json:"problem" jsonschema:"why nothing, or nothing more, was sent"`
 }
 
 // NewCompareList describes a comparison over a list.
@@ -50,13 +50,12 @@ func NewCompareList(g model.Grid) CompareList {
 		per1000, priced := c.Cost()
 		useful, usefulPriced := c.CostOfUseful()
 		needed := g.NeededSample(i)
-		half, most := c.Percentile(0.5), c.Percentile(0.95)
 		out.Cells = append(out.Cells, ListCell{
-			Zone: string(c.Zone.Name), Via: string(c.Via), Fetches: len(c.Runs), Useful: c.OK(), Share: known(share, len(c.Runs) > 0), Low: low, High: high,
+			Zone: string(c.Zone.Name), Via: string(c.Via), Runs: len(c.Runs), OK: c.OK(), Share: known(share, len(c.Runs) > 0), ShareLow: low, ShareHigh: high,
 			Failures: each(c.Failures(), func(f model.Failure) BatchVerdict { return BatchVerdict{string(f.Class), string(f.Cause), int64(f.N)} }),
-			P50:      measured(half), P95: measured(most),
-			Cost: known(c.Spend().Dollars, priced), CostPerFetch: known(per1000/1000, priced), CostPerUseful: known(useful, usefulPriced),
-			Needed: known(needed, needed > 0), CutOff: c.CutOff, Problem: c.Problem,
+			P50:      measured(c.Percentile(0.5)), P95: measured(c.Percentile(0.95)),
+			Cost: known(c.Spend().Dollars, priced), CostPerRun: known(per1000/1000, priced), CostPerOK: known(useful, usefulPriced),
+			NeededSample: known(needed, needed > 0), CutOff: c.CutOff, Problem: c.Problem,
 		})
 	}
 	v := g.Verdict()

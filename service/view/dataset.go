@@ -13,12 +13,11 @@ import (
 
 // Origin says where a list is from: "service", "builtin" or, for a data set that is on neither, "none".
 type Origin struct {
-	Source  string     `json:"source" enum:"builtin|none|service"`
-	Read    *time.Time `json:"read" jsonschema:"when the service gave the list"`
-	Age     *int64     `json:"age_seconds"`
-	Problem string     `json:"problem" jsonschema:"why the service was not asked, or did not answer as it should"`
-	// Diagnosis is null where the service was not asked, or answered.
-	Diagnosis *Fault `json:"diagnosis" jsonschema:"the verdict on the call for the service's list; null where it was not asked, or answered"`
+	Source    string     `json:"source" enum:"builtin|none|service"`
+	Read      *time.Time `json:"read" jsonschema:"when the service gave the list"`
+	Age       *int64     `json:"age_seconds"`
+	Problem   string     `json:"problem" jsonschema:"why the service was not asked, or did not answer as it should"`
+	Diagnosis *Fault     `json:"diagnosis" jsonschema:"the verdict on the call for the service's list; null where it was not asked, or answered"`
 }
 
 func newOrigin(l catalogue.Listing, now time.Time) Origin {
@@ -52,7 +51,7 @@ type Dataset struct {
 type Method struct {
 	Discover string       `json:"discover" jsonschema:"discover_by; \"\" collects what the inputs name"`
 	Bound    string       `json:"bound" jsonschema:"the field that bounds how many records are found, or \"\""`
-	Cost     string       `json:"cost" jsonschema:"how it may cost more than its inputs suggest, or \"\""`
+	CostRisk string       `json:"cost_risk" jsonschema:"how it may cost more than its inputs suggest, or \"\""`
 	Fields   []InputField `json:"fields" nullable:"true" jsonschema:"of an input; null where they are not shown"`
 }
 
@@ -74,7 +73,7 @@ func newDataset(c model.Dataset) Dataset {
 }
 
 func newMethod(m model.CollectMethod) Method {
-	method := Method{Discover: m.Discover, Bound: m.Bound, Cost: m.Cost()}
+	method := Method{Discover: m.Discover, Bound: m.Bound, CostRisk: m.Cost()}
 	if m.FieldsKnown() {
 		method.Fields = each(m.Fields, func(f model.InputField) InputField {
 			return InputField{f.Name, f.Type, f.Required, f.Description, json.RawMessage(cmp.Or(f.Example, "null")), json.RawMessage(cmp.Or(f.Default, "null"))}

@@ -11,7 +11,7 @@ import (
 // DriftFinding is what is said of a field.
 type DriftFinding struct {
 	Field    string `json:"field"`
-	Word     string `json:"word" enum:"coverage|emptied|flat|lost|missing|new|pattern|too few rows|type changed"`
+	Kind     string `json:"kind" enum:"coverage|emptied|flat|lost|missing|new|pattern|too few rows|type changed"`
 	Drift    bool   `json:"drift" jsonschema:"whether it is drift: all but new and too few rows"`
 	Contract bool   `json:"contract" jsonschema:"whether the contract asks for more, and not an earlier run"`
 	Text     string `json:"text" jsonschema:"one sentence of evidence"`
@@ -28,7 +28,7 @@ type Standing struct {
 	At       string         `json:"at" format:"date-time"`
 	Returned int            `json:"returned" minimum:"0" jsonschema:"rows"`
 	Useful   int            `json:"useful" minimum:"0" jsonschema:"rows with data; of a fetch 1 if it found a required field"`
-	Against  int            `json:"against" minimum:"0" jsonschema:"good runs that it was held against"`
+	GoodRuns int            `json:"good_runs" minimum:"0" jsonschema:"good runs that it was held against"`
 	Contract bool           `json:"contract"`
 	Silent   int            `json:"silent" minimum:"0" jsonschema:"the newest runs without a useful row"`
 	Class    string         `json:"class" jsonschema:"the class of most of them, or empty"`
@@ -48,7 +48,7 @@ type Accepted struct {
 func newStanding(s drift.Standing) Standing {
 	out := Standing{
 		Kind: string(s.Run.Kind), Name: s.Run.Name, State: string(s.Verdict.State), Judged: s.Verdict.Judged(), Run: s.Run.Ref, At: s.Run.At.UTC().Format(time.RFC3339),
-		Returned: s.Run.Returned, Useful: s.Run.UsefulRows(), Against: s.Verdict.Against, Contract: s.Verdict.Contract,
+		Returned: s.Run.Returned, Useful: s.Run.UsefulRows(), GoodRuns: s.Verdict.Against, Contract: s.Verdict.Contract,
 		Silent: s.Silent, Class: string(s.SilentClass), Cause: string(s.SilentCause), Findings: newDriftFindings(s.Verdict.Findings),
 	}
 	if a := s.Accepted; a.Seq > 0 {
@@ -83,10 +83,10 @@ type DriftCheck struct {
 	State    string         `json:"state" enum:"drift|empty|few|first|ok" jsonschema:"first: nothing was there to compare with; few: worse than before, in so few rows that it may be chance; empty: no useful row"`
 	Judged   bool           `json:"judged"`
 	Stale    bool           `json:"stale" jsonschema:"whether its newest run is older than --max-age"`
-	Reason   string         `json:"why" jsonschema:"why it was not judged, or since when it gives no useful row; or empty"`
+	Reason   string         `json:"reason" jsonschema:"why it was not judged, or since when it gives no useful row; or empty"`
 	Useful   int            `json:"useful" minimum:"0"`
 	Silent   int            `json:"silent" minimum:"0" jsonschema:"the newest runs without a useful row; from 3 on the check fails"`
-	Against  int            `json:"against" minimum:"0"`
+	GoodRuns int            `json:"good_runs" minimum:"0"`
 	Contract bool           `json:"contract"`
 	Fields   []string       `json:"fields" jsonschema:"those with drift"`
 	Findings []DriftFinding `json:"findings"`
@@ -96,7 +96,7 @@ type DriftCheck struct {
 func NewDriftCheck(r drift.Run, v drift.Verdict) DriftCheck {
 	out := DriftCheck{
 		Name: r.Name, Kind: string(r.Kind), Run: r.Ref, State: string(v.State), Judged: v.Judged(), Useful: r.UsefulRows(),
-		Against: v.Against, Contract: v.Contract, Fields: list(drift.Names(drift.Alarms(v.Findings))), Findings: newDriftFindings(v.Findings),
+		GoodRuns: v.Against, Contract: v.Contract, Fields: list(drift.Names(drift.Alarms(v.Findings))), Findings: newDriftFindings(v.Findings),
 		At: moment(r.At),
 	}
 	if out.Judged || v.State == drift.Drift {
@@ -139,22 +139,18 @@ func (c DriftCheck) Dead() bool { return c.Silent >= drift.SilentRuns }
 // Standings are what "drift list --json" prints (docs/schema/drift.json).
 type Standings struct {
 	SchemaVersion Version    `json:"schema_version"`
-	Subjects      []Standing `json:"collectors"`
+	Collectors    []Standing `json:"collectors"`
 }
 
 // NewStandings are collectors.
 func NewStandings(all []drift.Standing) Standings {
-	out := Standings{Subjects: make([]Standing, 0, len(all))}
-	for _, s := range all {
-		out.Subjects = append(out.Subjects, newStanding(s))
-	}
-	return out
+	return Standings{Collectors: each(all, newStanding)}
 }
 
 // DriftChecks are what "drift check --json" prints (docs/schema/drift-check.json).
 type DriftChecks struct {
 	SchemaVersion Version      `json:"schema_version"`
-	Subjects      []DriftCheck `json:"collectors"`
+	Collectors    []DriftCheck `json:"collectors"`
 }
 
 // DriftDetail is a collector with its fields (docs/schema/drift-show.json).

@@ -28,7 +28,7 @@ func NewFault(f model.JobFault) Fault {
 type Failure struct {
 	SchemaVersion Version `json:"schema_version"`
 	Doing         string  `json:"doing" jsonschema:"what the call was for"`
-	Status        int     `json:"service_status" minimum:"0" jsonschema:"the service's HTTP status; 0 without a whole answer"`
+	ServiceStatus int     `json:"service_status" minimum:"0" jsonschema:"the service's HTTP status; 0 without a whole answer"`
 	Error         string  `json:"error" jsonschema:"what stands on standard error"`
 	Diagnosis     Fault   `json:"diagnosis"`
 }

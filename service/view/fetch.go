@@ -85,7 +85,7 @@ type Fetch struct {
 	Exit        string    `json:"exit,omitempty"`
 	ContentType string    `json:"content_type"`
 	Bytes       int64     `json:"bytes" minimum:"0"`
-	Cost        *float64  `json:"cost_estimate" minimum:"0" jsonschema:"Dollars, by the rate that the profile gives the zone: every attempt that the target answered counts as a request. null when the zone has no rate."`
+	Cost        *float64  `json:"cost" minimum:"0" jsonschema:"Dollars, by the rate that the profile gives the zone: every attempt that the target answered counts as a request. null when the zone has no rate."`
 	SHA256      string    `json:"sha256" pattern:"^([0-9a-f]{64})?$"`
 	Cut         bool      `json:"cut"`
 	Incomplete  bool      `json:"incomplete"`
@@ -103,8 +103,8 @@ type Fetch struct {
 
 // Phase is one step of an attempt.
 type Phase struct {
-	Name string  `json:"name"`
-	MS   float64 `json:"ms" minimum:"0"`
+	Name   string  `json:"name"`
+	TookMS float64 `json:"took_ms" minimum:"0"`
 }
 
 // NewFetch is a fetch without its body.
@@ -121,7 +121,7 @@ func NewFetch(r model.FetchResult) Fetch {
 			return Attempt{N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: milliseconds(a.Wait), TotalMS: milliseconds(a.Total)}
 		}),
 		TimingMS: newTiming(r.Timing), Tool: r.Request.Tool, Pace: r.Pace,
-		Phases: each(r.Phases, func(p model.Phase) Phase { return Phase{Name: p.Name, MS: milliseconds(p.Duration)} }),
+		Phases: each(r.Phases, func(p model.Phase) Phase { return Phase{Name: p.Name, TookMS: milliseconds(p.Duration)} }),
 		Fields: each(r.Fields, func(f model.Field) Field { return Field{Path: f.Path, Found: f.Found, Value: f.Value} }),
 	}
 	if cost, priced := r.Cost(); priced {

@@ -13,33 +13,33 @@ import (
 
 // Job is one job (docs/schema/job.json).
 type Job struct {
-	ID           string        `json:"id"`
-	Snapshot     string        `json:"snapshot" jsonschema:"the service's identifier, by which it is asked for the job; empty until it was received"`
-	JobID        string        `json:"job_id" jsonschema:"what the service called job_id; empty where it gave none"`
-	SnapshotID   string        `json:"snapshot_id" jsonschema:"what the service called snapshot_id; empty where it gave none"`
-	Profile      string        `json:"profile"`
-	Dataset      string        `json:"dataset"`
-	Key          string        `json:"key"`
-	State        string        `json:"state" enum:"job state"`
-	ServiceState string        `json:"service_state"`
-	Status       int           `json:"service_status" minimum:"0"`
-	Detail       string        `json:"detail"`
-	Inputs       int           `json:"inputs" minimum:"0"`
-	Done         *int          `json:"done"`
-	Records      *int          `json:"records" jsonschema:"the rows with data, as a download counted them, before that as the service says; null where nobody did; error rows are none of them"`
-	Bytes        int64         `json:"bytes" minimum:"0"`
-	File         string        `json:"file"`
-	Machine      string        `json:"machine,omitempty" jsonschema:"The machine that has the file, where that is another of those on one database."`
-	SHA256       string        `json:"sha256" jsonschema:"The digest of the downloaded file, in hexadecimal digits; empty without one."`
-	Format       string        `json:"format" jsonschema:"How the downloaded file holds its rows: json, ndjson or csv; empty without one, and for one of an older version."`
-	Rows         *JobRows      `json:"rows" jsonschema:"What the downloaded result holds: each row is useful, an error (failed) or empty. null until a result was counted."`
-	Doubt        string        `json:"doubt" jsonschema:"why the result is none to rely on, though the job went well: its fields drift, or fewer than half of its rows are useful; empty for none"`
-	Repeats      string        `json:"repeats" jsonschema:"The job that was launched again by this one, or empty."`
-	Rejected     *RejectedRows `json:"rejected" jsonschema:"The bad rows of the source, and the file that they were kept in; null without one."`
-	Created      time.Time     `json:"created"`
-	Updated      time.Time     `json:"updated"`
-	Steps        []JobStep     `json:"steps"`
-	Diagnosis    *JobFault     `json:"diagnosis" jsonschema:"The verdict on the last call about the job that did not succeed, or on the job itself; null for none."`
+	ID            string        `json:"id"`
+	Snapshot      string        `json:"snapshot" jsonschema:"the service's identifier, by which it is asked for the job; empty until it was received"`
+	JobID         string        `json:"job_id" jsonschema:"what the service called job_id; empty where it gave none"`
+	SnapshotID    string        `json:"snapshot_id" jsonschema:"what the service called snapshot_id; empty where it gave none"`
+	Profile       string        `json:"profile"`
+	Dataset       string        `json:"dataset"`
+	Key           string        `json:"key"`
+	State         string        `json:"state" enum:"job state"`
+	ServiceState  string        `json:"service_state"`
+	ServiceStatus int           `json:"service_status" minimum:"0"`
+	Detail        string        `json:"detail"`
+	Inputs        int           `json:"inputs" minimum:"0"`
+	Done          *int          `json:"done"`
+	Records       *int          `json:"records" jsonschema:"the rows with data, as a download counted them, before that as the service says; null where nobody did; error rows are none of them"`
+	Bytes         int64         `json:"bytes" minimum:"0"`
+	File          string        `json:"file"`
+	Machine       string        `json:"machine,omitempty" jsonschema:"The machine that has the file, where that is another of those on one database."`
+	SHA256        string        `json:"sha256" jsonschema:"The digest of the downloaded file, in hexadecimal digits; empty without one."`
+	Format        string        `json:"format" jsonschema:"How the downloaded file holds its rows: json, ndjson or csv; empty without one, and for one of an older version."`
+	Rows          *JobRows      `json:"rows" jsonschema:"What the downloaded result holds: each row is useful, an error (failed) or empty. null until a result was counted."`
+	Doubt         string        `json:"doubt" jsonschema:"why the result is none to rely on, though the job went well: its fields drift, or fewer than half of its rows are useful; empty for none"`
+	Repeats       string        `json:"repeats" jsonschema:"The job that was launched again by this one, or empty."`
+	Rejected      *RejectedRows `json:"rejected" jsonschema:"The bad rows of the source, and the file that they were kept in; null without one."`
+	Created       time.Time     `json:"created"`
+	Updated       time.Time     `json:"updated"`
+	Steps         []JobStep     `json:"steps"`
+	Diagnosis     *JobFault     `json:"diagnosis" jsonschema:"The verdict on the last call about the job that did not succeed, or on the job itself; null for none."`
 }
 
 // RejectedRows are the bad rows of a job's source, and the file that they were kept in.
@@ -73,7 +73,7 @@ type JobRows struct {
 	Errors   []JobRowError `json:"errors"`
 	Billed   *int          `json:"billed" minimum:"0" jsonschema:"rows that the service bills; null where the dialect does not know, and where records are lacking"`
 	Lacking  int           `json:"lacking" minimum:"0" jsonschema:"records that the service counted and that did not come; 0 where that is not known"`
-	Cost     *float64      `json:"cost_estimate" minimum:"0" jsonschema:"what the billed rows cost in dollars, by the rate of the profile's zone; null without a rate"`
+	Cost     *float64      `json:"cost" minimum:"0" jsonschema:"what the billed rows cost in dollars, by the rate of the profile's zone; null without a rate"`
 	Drift    *JobDrift     `json:"drift" jsonschema:"how the fields differ from those of earlier results; null without drift, or before they were looked at"`
 }
 
@@ -121,7 +121,7 @@ type JobStep struct {
 func NewJob(j model.Job) Job {
 	out := Job{
 		ID: j.ID, Snapshot: j.Snapshot, JobID: j.JobID, SnapshotID: j.SnapshotID, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
-		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
+		State: string(j.State), ServiceState: j.Wire, ServiceStatus: j.Status, Detail: j.Detail, Inputs: j.Inputs,
 		Done: counted(j.Done), Records: counted(j.ResultRecords()), Bytes: j.Bytes, File: j.File, Machine: j.Rows.Machine, SHA256: j.SHA256, Format: j.Rows.Format, Rows: newJobRows(j), Doubt: j.Doubt(), Repeats: j.Repeats,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Diagnosis: newJobFault(j.Fault),
 		Steps: each(j.Steps, func(st model.JobStep) JobStep {
@@ -146,20 +146,20 @@ type JobEvent struct {
 
 // JobPlan is a job that is not launched (docs/schema/job-plan.json).
 type JobPlan struct {
-	SchemaVersion Version           `json:"schema_version"`
-	Dataset       string            `json:"dataset"`
-	Repeats       string            `json:"repeats"`
-	Inputs        int               `json:"inputs" minimum:"0"`
-	Rows          []json.RawMessage `json:"rows"`
-	Bad           int               `json:"bad" minimum:"0"`
-	Folded        int               `json:"folded" minimum:"0"`
-	Blank         int               `json:"blank" minimum:"0" jsonschema:"rows of a CSV without a value"`
-	Records       *float64          `json:"records_estimate" minimum:"0"`
-	Cost          *float64          `json:"cost_estimate" minimum:"0"`
-	Basis         string            `json:"basis"`
-	Before        []string          `json:"launched_before"`
-	Again         bool              `json:"needs_again"`
-	Unknown       []string          `json:"inputs_unknown"`
+	SchemaVersion   Version           `json:"schema_version"`
+	Dataset         string            `json:"dataset"`
+	Repeats         string            `json:"repeats"`
+	Inputs          int               `json:"inputs" minimum:"0"`
+	Rows            []json.RawMessage `json:"rows"`
+	Bad             int               `json:"bad" minimum:"0"`
+	Folded          int               `json:"folded" minimum:"0"`
+	Blank           int               `json:"blank" minimum:"0" jsonschema:"rows of a CSV without a value"`
+	RecordsEstimate *float64          `json:"records_estimate" minimum:"0"`
+	CostEstimate    *float64          `json:"cost_estimate" minimum:"0"`
+	Basis           string            `json:"basis"`
+	LaunchedBefore  []string          `json:"launched_before"`
+	NeedsAgain      bool              `json:"needs_again"`
+	InputsUnknown   []string          `json:"inputs_unknown"`
 }
 
 // NewJobPlan is what a launch would send.
@@ -171,9 +171,9 @@ func NewJobPlan(r jobs.Report) JobPlan {
 	slices.SortStableFunc(before, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	return JobPlan{
 		Dataset: r.Request.Dataset, Repeats: r.Request.Repeats, Inputs: len(r.Request.Inputs), Rows: each(r.Request.Inputs, func(in model.JobInput) json.RawMessage { return jobs.InputLine(in) }),
-		Records: counted(r.Estimate.Records), Cost: counted(r.Estimate.Dollars),
-		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: r.Estimate.Basis, Before: jobIDs(before), Unknown: jobIDs(r.Before.Overlapping.Unknown),
-		Again: slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
+		RecordsEstimate: counted(r.Estimate.Records), CostEstimate: counted(r.Estimate.Dollars),
+		Bad: r.Rows.Bad, Folded: r.Rows.Folded, Blank: r.Rows.Blank, Basis: r.Estimate.Basis, LaunchedBefore: jobIDs(before), InputsUnknown: jobIDs(r.Before.Overlapping.Unknown),
+		NeedsAgain: slices.ContainsFunc(r.Before.SameInputs, func(j model.Job) bool { return j.ID != r.Request.Repeats }),
 	}
 }
 
@@ -187,7 +187,7 @@ type JobPreview struct {
 	Preview       string                 `json:"preview" jsonschema:"the service's identifier of the preview; empty where none came"`
 	Columns       []dialect.LookupColumn `json:"columns"`
 	Rows          []json.RawMessage      `json:"rows" jsonschema:"records of a sample, as the service gave them"`
-	Status        int                    `json:"service_status" minimum:"0" jsonschema:"the service's HTTP status of the last answer; 0 without a whole one"`
+	ServiceStatus int                    `json:"service_status" minimum:"0" jsonschema:"the service's HTTP status of the last answer; 0 without a whole one"`
 	Error         string                 `json:"error" jsonschema:"why there is no sample; empty where there is one"`
 	Diagnosis     *Fault                 `json:"diagnosis" jsonschema:"The verdict on the call that failed, or on the preview; null for a preview that is here, and for an interruption."`
 }
@@ -266,7 +266,7 @@ func NewJobs(found []model.Job, total int) Jobs {
 // NewJobPreview is a preview that came.
 func NewJobPreview(dataset string, p dialect.LookupPreview) JobPreview {
 	return JobPreview{
-		Dataset: dataset, State: string(model.JobReady), Preview: p.ID, Status: http.StatusOK,
+		Dataset: dataset, State: string(model.JobReady), Preview: p.ID, ServiceStatus: http.StatusOK,
 		Columns: list(p.Columns), Rows: list(p.Rows),
 	}
 }

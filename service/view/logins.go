@@ -6,13 +6,13 @@ import (
 	"zonedeck/model"
 )
 
-// Logins is what "compare --logins --json" prints (docs/schema/proxy-matrix.json).
+// Logins is what "compare --logins --json" prints (docs/schema/compare-logins.json).
 type Logins struct {
 	SchemaVersion Version        `json:"schema_version"`
 	Profile       string         `json:"profile"`
 	Started       string         `json:"started"`
 	Target        string         `json:"target"`
-	Calls         int            `json:"calls" minimum:"1"`
+	Repeat        int            `json:"repeat" minimum:"1"`
 	Zones         []LoginsRow    `json:"zones"`
 	Baseline      *string        `json:"baseline"`
 	Changes       []LoginsChange `json:"changes"`
@@ -34,10 +34,10 @@ type LoginsRow struct {
 	TLS           string   `json:"tls" enum:"|trusted|unchecked|untrusted"`
 	Root          string   `json:"root"`
 	Countries     []string `json:"countries"`
-	Made          int      `json:"made" minimum:"0"`
+	Runs          int      `json:"runs" minimum:"0"`
 	OK            int      `json:"ok" minimum:"0"`
-	Known         int      `json:"known_exits" minimum:"0"`
-	Unique        int      `json:"unique_exits" minimum:"0"`
+	KnownExits    int      `json:"known_exits" minimum:"0"`
+	UniqueExits   int      `json:"unique_exits" minimum:"0"`
 }
 
 // LoginsChange is a difference from the baseline.
@@ -50,13 +50,13 @@ type LoginsChange struct {
 // NewLogins is a comparison of logins; base is the baseline that it was held against, or nil.
 func NewLogins(m model.Baseline, base *model.Baseline, changes []model.BaselineChange) Logins {
 	out := Logins{
-		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
+		Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Repeat: m.Calls,
 		Worse: model.Worse(changes),
 		Zones: each(m.Rows, func(r model.LoginRow) LoginsRow {
 			return LoginsRow{
 				Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
 				Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: measured(r.Connect), MedianMS: measured(r.Median), TLS: string(r.Trust),
-				Root: r.Root, Countries: list(r.Countries), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
+				Root: r.Root, Countries: list(r.Countries), Runs: r.Made, OK: r.OK, KnownExits: r.Known, UniqueExits: r.Unique,
 			}
 		}),
 		Changes: each(changes, func(c model.BaselineChange) LoginsChange { return LoginsChange{string(c.Zone), string(c.Kind), c.Text} }),

@@ -56,15 +56,15 @@ type Certificate struct {
 
 // ExitRotation is how the exits changed over several calls.
 type ExitRotation struct {
-	Session    string     `json:"session"`
-	Requested  int        `json:"asked" minimum:"1"`
-	Calls      []ExitCall `json:"calls"`
-	Known      int        `json:"known" minimum:"0"`
-	Unique     int        `json:"unique" minimum:"0"`
-	RepeatRate *float64   `json:"repeat_rate" minimum:"0" maximum:"1"`
-	Changes    []int      `json:"changes" minimum:"2"`
-	Verdict    string     `json:"verdict"`
-	Ended      string     `json:"ended"`
+	Session     string     `json:"session"`
+	Repeat      int        `json:"repeat" minimum:"1"`
+	Calls       []ExitCall `json:"calls"`
+	KnownExits  int        `json:"known_exits" minimum:"0"`
+	UniqueExits int        `json:"unique_exits" minimum:"0"`
+	RepeatRate  *float64   `json:"repeat_rate" minimum:"0" maximum:"1"`
+	Changes     []int      `json:"changes" minimum:"2"`
+	Text        string     `json:"text"`
+	Reason      string     `json:"reason"`
 }
 
 // ExitCall is one call of a measurement of exits.
@@ -104,8 +104,8 @@ func NewProbe(r model.ProbeResult, trust *model.TrustReport, outer []model.EnvSe
 func newExitRotation(g model.Grid) *ExitRotation {
 	c := g.Cells[0]
 	return &ExitRotation{
-		Session: c.Session, Requested: g.Repeat, Known: c.KnownExits(), Unique: len(c.Exits()),
-		Changes: list(c.ExitChanges()), RepeatRate: known(c.RepeatRate()), Verdict: g.Verdict().Text, Ended: c.Ended,
+		Session: c.Session, Repeat: g.Repeat, KnownExits: c.KnownExits(), UniqueExits: len(c.Exits()),
+		Changes: list(c.ExitChanges()), RepeatRate: known(c.RepeatRate()), Text: g.Verdict().Text, Reason: c.Ended,
 		Calls: each(c.Runs, func(r model.Run) ExitCall {
 			return ExitCall{r.Login.Exit, r.Login.Country, string(r.Class), string(r.Cause), measured(r.Total)}
 		}),

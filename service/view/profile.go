@@ -23,7 +23,7 @@ type Profile struct {
 	ReadOnly       bool               `json:"read_only"`
 	Color          string             `json:"color"`
 	AllowedDomains []string           `json:"allowed_domains"`
-	Timeouts       map[string]float64 `json:"timeouts" jsonschema:"seconds by product, where the profile says so"`
+	Timeouts       map[string]float64 `json:"timeouts_seconds" jsonschema:"seconds by product, where the profile says so"`
 	TestURL        string             `json:"test_url" jsonschema:"page by which a rotation proves keys and passwords, or empty: the dialect's, if it knows one"`
 	TestText       string             `json:"test_text" jsonschema:"text that the page shows"`
 	Checks         []Check            `json:"checks" jsonschema:"what the service said, in the order in which it was asked; empty where nothing was"`
@@ -36,20 +36,24 @@ type ProfileKey struct {
 	Reference string `json:"reference"`
 }
 
-// ProfileZone is a zone of a profile.
+// ProfileZone is a zone of a profile; its rates are null where it is unpriced.
 type ProfileZone struct {
-	Name        string  `json:"name"`
-	Product     string  `json:"product"`
-	Reference   string  `json:"reference" jsonschema:"where its password is, or empty; of a command the program alone"`
-	RatePer1000 float64 `json:"rate_per_1000" jsonschema:"dollars; 0 is unpriced"`
-	RatePerGB   float64 `json:"rate_per_gb"`
+	Name        string   `json:"name"`
+	Product     string   `json:"product"`
+	Reference   string   `json:"reference" jsonschema:"where its password is, or empty; of a command the program alone"`
+	RatePer1000 *float64 `json:"rate_per_1000" jsonschema:"dollars; null where it is unpriced"`
+	RatePerGB   *float64 `json:"rate_per_gb"`
+}
+
+func newProfileZone(z model.Zone) ProfileZone {
+	return ProfileZone{string(z.Name), z.Product.String(), label(z.Password), known(z.Rate.Per1000, z.Rate.Per1000 > 0), known(z.Rate.PerGB, z.Rate.PerGB > 0)}
 }
 
 // Check is what a check of one value said: ok, warning, failed, or unknown where it was not asked.
 type Check struct {
-	Subject string `json:"what" jsonschema:"key, account, zones, rates, passwords, certificate, proxy, or \"zone NAME\""`
-	State   string `json:"state" enum:"failed|ok|unknown|warning" jsonschema:"unknown: it was not asked"`
-	Text    string `json:"text"`
+	Name  string `json:"name" jsonschema:"key, account, zones, rates, passwords, certificate, proxy, or \"zone NAME\""`
+	State string `json:"state" enum:"failed|ok|unknown|warning" jsonschema:"unknown: it was not asked"`
+	Text  string `json:"text"`
 }
 
 // NewProfile is a profile with its key; found is what was asked about it.
@@ -58,9 +62,7 @@ func NewProfile(p model.Profile, key model.Key, found account.Facts, saved bool)
 		Profile: p.Name, Saved: saved, BaseURL: p.BaseURL, Proxy: p.ProxyAddr(), Account: string(p.Account),
 		Dialect: p.DialectName(), CA: p.CA, Key: ProfileKey{Name: key.Name, Level: key.Level.String(), Reference: label(key.Secret)},
 		ReadOnly: p.ReadOnly, Color: p.Color, AllowedDomains: list(p.AllowedDomains), TestURL: p.TestURL, TestText: p.TestText, Timeouts: map[string]float64{}, Checks: []Check{},
-		Zones: each(p.Zones, func(z model.Zone) ProfileZone {
-			return ProfileZone{Name: string(z.Name), Product: z.Product.String(), Reference: label(z.Password), RatePer1000: z.Rate.Per1000, RatePerGB: z.Rate.PerGB}
-		}),
+		Zones: each(p.Zones, newProfileZone),
 	}
 	for product, d := range p.Timeouts {
 		out.Timeouts[product.String()] = d.Seconds()
@@ -81,7 +83,7 @@ func label(ref string) string {
 // newChecks are the verdicts on an account, in the order in which they were asked for.
 func newChecks(p model.Profile, found account.Facts) []Check {
 	return each(account.Checks(p, found), func(v account.Check) Check {
-		return Check{Subject: v.Subject, State: cmp.Or(string(v.Verdict.State), "unknown"), Text: v.Verdict.Text}
+		return Check{Name: v.Subject, State: cmp.Or(string(v.Verdict.State), "unknown"), Text: v.Verdict.Text}
 	})
 }
 
@@ -97,5 +99,5 @@ type ProfileRemoval struct {
 	SchemaVersion Version  `json:"schema_version"`
 	Profile       string   `json:"profile"`
 	Removed       []string `json:"removed" jsonschema:"what is gone, a phrase each"`
-	Remaining     []string `json:"left" jsonschema:"references whose secrets stay in their stores, although neither a profile nor a key names them now"`
+	Orphaned      []string `json:"orphaned" jsonschema:"references whose secrets stay in their stores, although neither a profile nor a key names them now"`
 }

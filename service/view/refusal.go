@@ -4,19 +4,19 @@ import (
 	"zonedeck/model"
 )
 
-// Refusal is the object that "split --json" prints (docs/schema/split.json).
+// Refusal is the object that "diagnose URL --json" prints (docs/schema/diagnose-url.json).
 type Refusal struct {
 	SchemaVersion Version        `json:"schema_version"`
 	Culprit       string         `json:"culprit" enum:"|key|site|zone"`
-	Sentence      string         `json:"sentence"`
+	Text          string         `json:"text"`
 	Profile       string         `json:"profile" jsonschema:"The profile that the calls were sent with."`
-	Subject       RefusalFetch   `json:"subject"`
+	Fetch         RefusalFetch   `json:"fetch" jsonschema:"the one that was refused"`
 	Probes        []RefusalProbe `json:"probes" maxItems:"3"`
 }
 
-// RefusalFetch is one fetch of a split.
+// RefusalFetch is a fetch that shows what refuses.
 type RefusalFetch struct {
-	Fetch   string `json:"fetch"`
+	ID      string `json:"id"`
 	Zone    string `json:"zone"`
 	URL     string `json:"url"`
 	Key     string `json:"key,omitempty"`
@@ -28,17 +28,17 @@ type RefusalFetch struct {
 
 // RefusalProbe is a fetch in which one thing differs.
 type RefusalProbe struct {
-	Kind    string        `json:"kind" enum:"good_page|other_key|other_zone"`
-	Differs string        `json:"differs"`
-	CostUSD *float64      `json:"cost_usd" minimum:"0"`
-	Problem string        `json:"problem,omitempty"`
-	Result  *RefusalFetch `json:"result"`
+	Kind         string        `json:"kind" enum:"good_page|other_key|other_zone"`
+	Differs      string        `json:"differs"`
+	CostEstimate *float64      `json:"cost_estimate" minimum:"0"`
+	Problem      string        `json:"problem,omitempty"`
+	Result       *RefusalFetch `json:"result"`
 }
 
 func newRefusalFetch(g model.Grid, c model.Cell) RefusalFetch {
 	r := c.Runs[0]
 	return RefusalFetch{
-		Fetch: r.FetchID, Zone: string(c.Zone.Name), URL: g.Request(c).URL, Key: c.Key,
+		ID: r.FetchID, Zone: string(c.Zone.Name), URL: g.Request(c).URL, Key: c.Key,
 		Class: string(r.Class), Cause: string(r.Cause), Summary: r.Summary, Status: r.Status,
 	}
 }
@@ -49,9 +49,9 @@ func NewRefusal(g model.Grid, profile string) Refusal {
 	if !g.Refused() {
 		v.Text = "The page was not refused."
 	}
-	out := Refusal{Culprit: string(v.Culprit), Sentence: v.Text, Profile: profile, Subject: newRefusalFetch(g, g.Cells[0]), Probes: []RefusalProbe{}}
+	out := Refusal{Culprit: string(v.Culprit), Text: v.Text, Profile: profile, Fetch: newRefusalFetch(g, g.Cells[0]), Probes: []RefusalProbe{}}
 	for _, c := range g.Cells[1:] {
-		q := RefusalProbe{Kind: string(c.Label), Differs: c.Different(), CostUSD: known(g.Price(c)), Problem: c.Problem}
+		q := RefusalProbe{Kind: string(c.Label), Differs: c.Different(), CostEstimate: known(g.Price(c)), Problem: c.Problem}
 		if len(c.Runs) > 0 {
 			r := newRefusalFetch(g, c)
 			q.Result = &r

@@ -19,14 +19,13 @@ type Rotation struct {
 	Over          bool           `json:"over"`
 	Abandoned     bool           `json:"abandoned"`
 	Steps         []RotationStep `json:"steps"`
-	// Next says what a person has to do; empty where nothing is.
-	Next string `json:"next"`
+	Next          string         `json:"next" jsonschema:"What a person has to do before it goes on; empty where nothing is."`
 }
 
 // RotationStep is one step of a rotation.
 type RotationStep struct {
 	Name   string `json:"name"`
-	Word   string `json:"word" enum:"create|finish|set|test"`
+	Kind   string `json:"kind" enum:"create|finish|set|test"`
 	State  string `json:"state" enum:"done|open"`      // done or open
 	By     string `json:"by" enum:"|measured|vouched"` // measured, vouched, or empty while it is open
 	Proof  string `json:"proof"`
@@ -41,7 +40,7 @@ func NewRotation(p keystore.RotationPlan, err error) Rotation {
 		Over: p.Over(), Abandoned: p.Abandoned, Steps: []RotationStep{},
 	}
 	for _, s := range p.Steps {
-		step := RotationStep{Name: s.Name(), Word: string(s.Kind.Word()), State: "open", By: string(s.By), Proof: s.Proof(), Status: s.Status}
+		step := RotationStep{Name: s.Name(), Kind: string(s.Kind.Word()), State: "open", By: string(s.By), Proof: s.Proof(), Status: s.Status}
 		if s.Done {
 			step.State, step.At = "done", s.At.UTC().Format(stampFormat)
 		}
@@ -56,7 +55,7 @@ func NewRotation(p keystore.RotationPlan, err error) Rotation {
 // stampFormat is RFC 3339 with milliseconds.
 const stampFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// Password is what "proxy password --json" prints (docs/schema/proxy-password.json).
+// Password is what "proxy password --json" prints (docs/schema/zones-password.json).
 type Password struct {
 	SchemaVersion Version        `json:"schema_version"`
 	Zone          string         `json:"zone"`
@@ -66,10 +65,9 @@ type Password struct {
 	GoOn          []string       `json:"go_on"`
 	Compared      string         `json:"compared" jsonschema:"What was held against what to tell what stops from what goes on."`
 	Refusal       string         `json:"refusal"`
-	Renewed       bool           `json:"renewed"`
+	Rotated       bool           `json:"rotated"`
 	OldRefused    bool           `json:"old_refused"`
 	ID            string         `json:"id" jsonschema:"Of the record; empty without --rotate."`
 	Steps         []RotationStep `json:"steps"`
-	// Next says what a person has to do; empty where nothing is.
-	Next string `json:"next" jsonschema:"What a person has to do before it goes on."`
+	Next          string         `json:"next" jsonschema:"What a person has to do before it goes on; empty where nothing is."`
 }

@@ -9,7 +9,7 @@ type Rows struct {
 	Format        string       `json:"format" enum:"csv|json|ndjson|values" jsonschema:"how rows follow one another"`
 	Rows          int64        `json:"rows"`
 	Matched       *int64       `json:"matched" jsonschema:"rows that were asked for; null with --about"`
-	Damaged       int64        `json:"damaged" jsonschema:"rows that cannot be read"`
+	Unreadable    int64        `json:"unreadable" jsonschema:"rows that cannot be read"`
 	Columns       []RowsColumn `json:"columns"`
 	Difference    *RowsDiff    `json:"difference" jsonschema:"of a comparison"`
 	Notes         []string     `json:"notes"`
@@ -28,22 +28,22 @@ type RowsColumn struct {
 
 // RowsDiff is the difference from another result.
 type RowsDiff struct {
-	Key       string   `json:"key"`
+	IDField   string   `json:"id_field"`
 	Added     int64    `json:"added"`
 	Removed   int64    `json:"removed"`
 	Changed   int64    `json:"changed"`
-	Unchanged int64    `json:"same"`
+	Unchanged int64    `json:"unchanged"`
 	Old       RowsSide `json:"old"`
 	New       RowsSide `json:"new"`
 }
 
 // RowsSide is one of two results.
 type RowsSide struct {
-	Rows       int64 `json:"rows"`
-	Repeated   int64 `json:"repeated_keys" jsonschema:"rows whose key a row before has, too; the first counts"`
-	Without    int64 `json:"without_key"`
-	Unreadable int64 `json:"unreadable"`
-	Errors     int64 `json:"errors" jsonschema:"rows that tell an error; they are not compared"`
+	Rows        int64 `json:"rows"`
+	RepeatedIDs int64 `json:"repeated_ids" jsonschema:"rows whose value of id_field a row before has, too; the first counts"`
+	WithoutID   int64 `json:"without_id"`
+	Unreadable  int64 `json:"unreadable"`
+	Errors      int64 `json:"errors" jsonschema:"rows that tell an error; they are not compared"`
 }
 
 // NewRows are the columns of a file, with how many of its rows match, how they differ and what was said.
@@ -51,7 +51,7 @@ func NewRows(f *records.File, p records.Profile, matched *int64, diff *RowsDiff,
 	state := f.State()
 	out := Rows{
 		File: f.Path(), Format: string(f.Format()), Rows: state.Rows, Matched: matched,
-		Damaged: p.Damaged, Columns: []RowsColumn{}, Difference: diff, Notes: append(list(notes), state.Notes...),
+		Unreadable: p.Damaged, Columns: []RowsColumn{}, Difference: diff, Notes: append(list(notes), state.Notes...),
 	}
 	for _, c := range p.Columns {
 		kinds := map[string]int64{}
@@ -67,5 +67,5 @@ func NewRows(f *records.File, p records.Profile, matched *int64, diff *RowsDiff,
 
 // NewRowsDiff is a comparison with another file.
 func NewRowsDiff(c records.Compared) *RowsDiff {
-	return &RowsDiff{Key: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Unchanged: c.Unchanged, Old: RowsSide(c.Old), New: RowsSide(c.New)}
+	return &RowsDiff{IDField: c.Key, Added: c.Added, Removed: c.Removed, Changed: c.Changed, Unchanged: c.Unchanged, Old: RowsSide(c.Old), New: RowsSide(c.New)}
 }

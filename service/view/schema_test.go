@@ -30,7 +30,7 @@ var pages = map[string]struct {
 	value        any
 }{
 	"account":           {"zonedeck account --json", "The account of a profile, as the service shows it to the key. The contract shows none of it: a dialect does.", Account{}},
-	"batch":             {"zonedeck batch --json", "A batch as it is now: one that is running and not live is interrupted. spent and cap are dollars, null where there is no rate or no cap. left are the items without a result that are still sent, lost those that were sent and not answered and wait for a decision.", Batch{}},
+	"batch":             {"zonedeck batch --json", "A batch as it is now: one that is running and not live is interrupted. cost and max_cost are dollars, null where there is no rate or no cap. remaining are the items without a result that are still sent, answer_lost those that were sent and not answered and wait for a decision.", Batch{}},
 	"batch-plan":        {"zonedeck batch --dry-run --json", "A batch that was planned and not begun. cost_estimate is what one try for each item costs at most, null without a rate; first are the first ten requests.", BatchPlan{}},
 	"batch-report":      {"zonedeck batch report --json", "What a batch came to by its results. by_rule is the number of the rule that led to the zone, 0 for the batch's own; cost_per_ok has all that was spent in it, also on what failed, and is null where there is no rate.", BatchReport{}},
 	"compare-list":      {"zonedeck compare --input FILE --json", "Zones compared over a sample of a list. Costs are in dollars.", CompareList{}},
@@ -39,7 +39,7 @@ var pages = map[string]struct {
 	"catalogue":         {"zonedeck datasets list --json", "The data sets that jobs can be started for, and their inputs. Texts may be the service's.", Catalogue{}},
 	"catalogue-dataset": {"zonedeck datasets show --json", "The data sets that jobs can be started for, and their inputs. Texts may be the service's.", CatalogueDataset{}},
 	"datasets":          {"zonedeck jobs datasets --json", "The products whose jobs name no data set, then the data sets that the service lists, whose texts are its own.", ListedDatasets{}},
-	"diagnose":          {"zonedeck diagnose --json", "The diagnosis of a saved answer: what request --json says of one.", Diagnosed{}},
+	"diagnose":          {"zonedeck diagnose FILE --json", "The diagnosis of a saved answer: what request --json says of one.", Diagnosed{}},
 	"drift":             {"zonedeck drift list --json, drift accept --json", "The collectors as they stand, those without useful rows first, then those with drift; of accept the one that it is about.", Standings{}},
 	"drift-check":       {"zonedeck drift check --json", "What the check of each collector came to.", DriftChecks{}},
 	"drift-show":        {"zonedeck drift show --json", "A collector with its fields over its runs, those with findings first.", DriftDetail{}},
@@ -62,8 +62,8 @@ var pages = map[string]struct {
 	"profile":           {"zonedeck profiles add, edit and check --json", "One profile, and the verdict on each of its values.", Profile{}},
 	"profiles":          {"zonedeck profiles list --json", "", Profiles{}},
 	"profiles-remove":   {"zonedeck profiles remove --json", "", ProfileRemoval{}},
-	"proxy-matrix":      {"zonedeck proxy matrix --json", "A test of the proxy logins of several zones. baseline is the time of the baseline that it was compared with, null without --baseline compare. A time is null where it was not measured, problem says why a zone was not called.", Logins{}},
-	"proxy-password":    {"zonedeck proxy password --json", "What uses a zone's proxy password, and its rotation as the record says it now. No password is in it. refusal says why it cannot be replaced; steps are empty without --rotate.", Password{}},
+	"compare-logins":    {"zonedeck compare --logins --json", "A test of the proxy logins of several zones. baseline is the time of the baseline that it was compared with, null without --baseline compare. A time is null where it was not measured, problem says why a zone was not called.", Logins{}},
+	"zones-password":    {"zonedeck proxy password --json", "What uses a zone's proxy password, and its rotation as the record says it now. No password is in it. refusal says why it cannot be replaced; steps are empty without --rotate.", Password{}},
 	"proxy-test":        {"zonedeck proxy test --json", "A test of a proxy login. sticky is null where it was not tried, took_ms where a step was not measured, trust where no certificate was presented, rotation without --rotation. connect_head is the proxy's answer to CONNECT as it came, a line each. A verdict is unknown where a client's certificates cannot be read.", Probe{}},
 	"proxy-url":         {"zonedeck proxy url --json", "A proxy URL. The password is masked unless --reveal.", ProxyURL{}},
 	"request":           {"zonedeck request --json", "One fetch and its diagnosis. Times in milliseconds; null means that the phase did not happen.", Fetch{}},
@@ -71,11 +71,11 @@ var pages = map[string]struct {
 	"saved":             {"zonedeck saved list --json", "", SavedRequests{}},
 	"secrets":           {"zonedeck secrets list --json", "", Secrets{}},
 	"secrets-migrate":   {"zonedeck secrets migrate --json", "", SecretMoves{}},
-	"split":             {"zonedeck split --json", "What a few more fetches show about one that was refused. culprit is empty where it is not decided, or where the page was not refused; probes are then none.", Refusal{}},
+	"diagnose-url":      {"zonedeck diagnose URL --json", "What a few more fetches show about one that was refused. culprit is empty where it is not decided, or where the page was not refused; probes are then none.", Refusal{}},
 	"text":              {"zonedeck COMMAND --json", "What a command prints that has no more to say than a text, or says once it is done.", Text{}},
 	"version":           {"zonedeck version --json", "The version.", Build{}},
 	"webhook":           {"zonedeck webhook show --json", "One webhook of the inbox.", WebhookObject{}},
-	"twin":              {"zonedeck twin --json", "One page through several zones and access methods. Times in milliseconds, of a run those of all its attempts with the pauses between them; null means that it was not seen.", export.Comparison{}},
+	"compare":           {"zonedeck compare --json", "One page through several zones and access methods. Times in milliseconds, of a run those of all its attempts with the pauses between them; null means that it was not seen.", export.Comparison{}},
 	"emulate":           {"zonedeck emulate --json", "Where the emulator listens, and the logins of the account it plays. Printed on one line when it is ready.", local.Ready{}},
 	"webhook-line":      {"a line of zonedeck webhook listen --json", "The first line says where it listens, each other one that a webhook was worked on or came once more.", WebhookObject{}},
 	"webhooks":          {"zonedeck webhook list --json", "The newest webhooks of the inbox, newest first.", webhooks{}},
@@ -110,7 +110,7 @@ var patches = map[string]func(*jsonschema.Schema){
 	"request": func(s *jsonschema.Schema) {
 		s.OneOf = []*jsonschema.Schema{{Required: []string{"body"}}, {Required: []string{"body_base64"}}, {Required: []string{"body_file"}}}
 	},
-	"twin": func(s *jsonschema.Schema) {
+	"compare": func(s *jsonschema.Schema) {
 		s.Properties["schema_version"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](SchemaVersion)}
 		s.Properties["cells"].MinItems = jsonschema.Ptr(1)
 	},

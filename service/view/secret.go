@@ -11,7 +11,7 @@ type Secret struct {
 	Store     string   `json:"store" enum:"cmd|demo|env|file|keyring"`
 	UsedBy    []string `json:"used_by"`
 	State     string   `json:"state" enum:"missing|not asked|present|unreachable"`
-	Text      string   `json:"text" jsonschema:"why, where it is not present"`
+	Reason    string   `json:"reason" jsonschema:"why, where it is not present"`
 }
 
 // SecretMove is one moved secret (docs/schema/secrets-migrate.json).
@@ -19,7 +19,7 @@ type SecretMove struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Done    bool   `json:"done" jsonschema:"the references are switched"`
-	Deleted bool   `json:"deleted" jsonschema:"the old secret is gone"`
+	Removed bool   `json:"removed" jsonschema:"the old secret is gone"`
 }
 
 // Secrets are what "secrets list --json" prints (docs/schema/secrets.json).

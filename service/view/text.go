@@ -26,7 +26,7 @@ type Rule struct {
 // SavedRequest is one saved request in "saved list --json" (docs/schema/saved.json).
 type SavedRequest struct {
 	Name      string   `json:"name" jsonschema:"with its folders, as in shop/de/cart"`
-	Changed   string   `json:"changed" format:"date-time"`
+	Updated   string   `json:"updated" format:"date-time"`
 	Zone      string   `json:"zone"`
 	URL       string   `json:"url"`
 	Via       string   `json:"via"`
@@ -57,7 +57,7 @@ type SavedRequests struct {
 func NewSavedRequests(all []saved.Entry) SavedRequests {
 	return SavedRequests{Requests: each(all, func(e saved.Entry) SavedRequest {
 		return SavedRequest{
-			Name: e.Name, Changed: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
+			Name: e.Name, Updated: e.Changed.UTC().Format(time.RFC3339), Zone: string(e.Request.Zone.Name),
 			URL: e.Request.URL, Via: string(e.Request.Via), Variables: list(e.Request.Variables()), Problem: e.Problem,
 		}
 	})}

@@ -14,33 +14,42 @@ type Webhook struct {
 	ID         string                `json:"id" jsonschema:"The console's own identifier."`
 	At         time.Time             `json:"at" jsonschema:"When it came first."`
 	Last       time.Time             `json:"last" jsonschema:"When it came last."`
-	Times      int                   `json:"seen" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
+	Times      int                   `json:"times" minimum:"1" jsonschema:"How often it came: the same bytes to the same target under the same sender_id."`
 	Target     string                `json:"target" jsonschema:"Path and query that it came to; values of secret parameters are masked."`
 	Remote     string                `json:"remote" jsonschema:"The address that it came from."`
 	SenderID   string                `json:"sender_id" jsonschema:"What the sender calls it (webhook-id), or empty."`
-	Size       int64                 `json:"size" minimum:"0"`
+	Bytes      int64                 `json:"bytes" minimum:"0"`
 	SHA256     string                `json:"sha256" pattern:"^[0-9a-f]{64}$"`
 	File       string                `json:"file" jsonschema:"Where its bytes lie, as they came."`
 	Machine    string                `json:"machine,omitempty" jsonschema:"The machine that has the file, where that is another of those on one database."`
 	Verdict    string                `json:"verdict" enum:"pending|rejected|unverified|verified" jsonschema:"pending: not looked at yet; unverified: no check is set up; rejected: a check failed or lacked what it needs, and nobody was told of it."`
 	VerifiedBy []string              `json:"verified_by" jsonschema:"The checks that passed."`
-	Reason     string                `json:"why" jsonschema:"What the verdict rests on, in words."`
+	Reason     string                `json:"reason" jsonschema:"What the verdict rests on, in words."`
 	Job        string                `json:"job" jsonschema:"The job of the ledger that it is about, or empty."`
 	JobState   string                `json:"job_state" jsonschema:"The state of that job in the ledger, which holds what the service said; empty where it is not known."`
 	Snapshot   string                `json:"snapshot" jsonschema:"The service's identifier that it names, or empty."`
 	Outcome    string                `json:"outcome" jsonschema:"What came of it when it was worked on, in words; what the service said since is the state of the job."`
 	Bookmarked bool                  `json:"bookmarked"`
 	Headers    []model.WebhookHeader `json:"headers" jsonschema:"As they came; values of secret ones are masked."`
-	Repeats    []model.WebhookRepeat `json:"repeats" maxItems:"20" jsonschema:"The other ways in which it came: by address and verdict, the newest 20, newest first. seen counts all."`
+	Repeats    []WebhookRepeat       `json:"repeats" maxItems:"20" jsonschema:"The other ways in which it came: by address and verdict, the newest 20, newest first. times counts all."`
+}
+
+// WebhookRepeat is how a webhook came once more: from one address, with one verdict.
+type WebhookRepeat struct {
+	Last    time.Time            `json:"last" jsonschema:"When it came so last."`
+	Times   int                  `json:"times" minimum:"1"`
+	Remote  string               `json:"remote" jsonschema:"The address that it came from."`
+	Verdict model.WebhookVerdict `json:"verdict" enum:"rejected|unverified|verified"`
+	Reason  string               `json:"reason" jsonschema:"What the verdict rests on, in words."`
 }
 
 // NewWebhook is a webhook.
 func NewWebhook(d model.Webhook) Webhook {
 	return Webhook{
 		ID: d.ID, At: d.At.UTC(), Last: d.Last.UTC(), Times: d.Times, Target: d.Target, Remote: d.Remote, SenderID: d.SenderID,
-		Size: d.Size, SHA256: d.SHA256, File: d.File, Machine: d.Machine, Verdict: string(d.Verdict), VerifiedBy: list(d.By), Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
+		Bytes: d.Size, SHA256: d.SHA256, File: d.File, Machine: d.Machine, Verdict: string(d.Verdict), VerifiedBy: list(d.By), Reason: d.Reason, Job: d.Job, JobState: string(d.JobState),
 		Snapshot: d.Snapshot, Outcome: d.Outcome, Bookmarked: d.Bookmarked, Headers: d.Headers,
-		Repeats: list(d.Repeats),
+		Repeats: each(d.Repeats, func(r model.WebhookRepeat) WebhookRepeat { return WebhookRepeat(r) }),
 	}
 }
 

@@ -250,7 +250,7 @@ func batchPlan(r batch.Report) printed {
 func (t *task) runBatch(ctx context.Context, s batch.State, f jsonFlag) (printed, error) {
 	out, err := t.workOnBatch(ctx, s)
 	of, is := out.object.(view.Batch)
-	if !is || !f.JSON || of.Answered == 0 || ctx.Err() != nil {
+	if !is || !f.JSON || of.Done == 0 || ctx.Err() != nil {
 		return out, err
 	}
 	path := filepath.Join(t.Batches.Folder(of.ID), resultsFile)

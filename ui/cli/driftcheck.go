@@ -83,7 +83,7 @@ func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string)
 		t.app.warn("nothing was judged: no collector has a run")
 	}
 	return printed{
-		object: view.DriftChecks{Subjects: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.File != ""),
+		object: view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.File != ""),
 	}, nil
 }
 
@@ -119,7 +119,7 @@ func checkedLines(all []view.DriftCheck) string {
 		}
 		fmt.Fprintln(&out, sanitizeLine(line))
 		for _, f := range c.Findings {
-			fmt.Fprintf(&out, "  %s: %s\n", f.Word, sanitizeLine(f.Text))
+			fmt.Fprintf(&out, "  %s: %s\n", f.Kind, sanitizeLine(f.Text))
 		}
 	}
 	return out.String()

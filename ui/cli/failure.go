@@ -41,5 +41,5 @@ func (t *task) explain(ctx context.Context, err error) error {
 	if !t.app.json {
 		return err
 	}
-	return errors.Join(err, t.app.printJSON(view.Failure{Doing: call.Doing, Status: call.Status, Error: oneLine(err), Diagnosis: view.NewFault(fault)}))
+	return errors.Join(err, t.app.printJSON(view.Failure{Doing: call.Doing, ServiceStatus: call.Status, Error: oneLine(err), Diagnosis: view.NewFault(fault)}))
 }

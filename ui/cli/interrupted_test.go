@@ -34,7 +34,7 @@ func TestWhatWasPaidForIsPrintedWhenACommandIsInterrupted(t *testing.T) {
 		"split as JSON": {
 			[]string{"split", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--json"},
 			`compare +`,
-			`"culprit":"".*"subject":\{"fetch":"f_`,
+			`"culprit":"".*"fetch":\{"id":"f_`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

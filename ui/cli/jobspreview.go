@@ -46,7 +46,7 @@ func (t *task) noPreview(ctx context.Context, r model.TriggerRequest, err error)
 		fault := model.JobFault{Diagnosis: call.Diagnosis, At: t.Now()}
 		t.sayFault(fault, t.keyName())
 		verdict := view.NewFault(fault)
-		out.Status, out.Diagnosis = call.Status, &verdict
+		out.ServiceStatus, out.Diagnosis = call.Status, &verdict
 	}
 	t.app.warn("%s", lost.AtService())
 	if t.app.json {

@@ -52,7 +52,7 @@ func (a *app) keysListCommand() *cobra.Command {
 				return printed{}, nil
 			}
 			out := view.NewKeys(audit, f.Within.d)
-			out.Skew = skew
+			out.ClockSkew = skew
 			return printed{object: out, rows: keyRows(audit, f.Within.d)}, nil
 		},
 	})
@@ -109,7 +109,7 @@ func (t *task) clockSkew(ctx context.Context, ask bool) (*view.Skew, error) {
 	}
 	t.app.say("zonedeck: %s, measured %s by the Date header of %s", s, view.Moment(s.At), s.Service)
 	const digits = 100 * time.Millisecond
-	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Give: s.Give.Round(digits).Seconds(), At: view.Moment(s.At), Service: s.Service}, nil
+	return &view.Skew{Seconds: s.By.Round(digits).Seconds(), Uncertainty: s.Give.Round(digits).Seconds(), MeasuredAt: view.Moment(s.At), Service: s.Service}, nil
 }
 
 // audit reads the keys in use, the worst first. If needed, it first starts the emulator, which
@@ -218,11 +218,7 @@ func lintExit(findings []keystore.Finding) int {
 
 func checked(audit keys.Audit, within time.Duration, skew *view.Skew) view.KeysCheck {
 	keys, code := view.NewKeys(audit, within), checkExit(audit, within)
-	out := view.KeysCheck{OK: code == exitOK, ExitCode: code, Due: keys.Due, Keys: keys.Keys, Findings: view.NewFindings(audit.Findings), Skew: skew}
-	if skew != nil {
-		out.Seconds = &skew.Seconds
-	}
-	return out
+	return view.KeysCheck{OK: code == exitOK, ExitCode: code, Due: keys.Due, Keys: keys.Keys, Findings: view.NewFindings(audit.Findings), ClockSkew: skew}
 }
 
 func (t *task) printVerdict(audit keys.Audit, within time.Duration) error {

@@ -161,7 +161,7 @@ func TestAJobCountsUnderTheCap(t *testing.T) {
 			inputs[i] = map[string]string{"url": u}
 		}
 		args, _ := json.Marshal(map[string]any{"dataset": "gd_products", "inputs": inputs})
-		if text, failed := s.call(t, "jobs_trigger", string(args)); failed != refused || !strings.Contains(text, want) {
+		if text, failed := s.call(t, "jobs_launch", string(args)); failed != refused || !strings.Contains(text, want) {
 			t.Errorf("%v: failed %v, %s; want %q", urls, failed, text, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestAJobCountsUnderTheCap(t *testing.T) {
 func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
-	if text, failed := s.call(t, "jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/product/1"}]}`); failed {
+	if text, failed := s.call(t, "jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/product/1"}]}`); failed {
 		t.Fatal(text)
 	}
 	end := time.After(30 * time.Second)
@@ -235,21 +235,21 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 		t.Errorf("the body is not cut at 60: %q", body)
 	}
 	try("history_fetch", `{"id":"`+fetched["id"].(string)+`"}`, `class=\"price\"`)
-	try("twin", `{"url":"http://lab.test/captcha","zones":["datacenter_demo","unlocker_demo"]}`, `"verdict":`, `"zone":"unlocker_demo"`, `"class":"captcha"`)
+	try("compare", `{"url":"http://lab.test/captcha","zones":["datacenter_demo","unlocker_demo"]}`, `"text":`, `"zone":"unlocker_demo"`, `"class":"captcha"`)
 	try("diagnose", `{"answer":"HTTP/1.1 429 Too Many Requests\r\n\r\nslow down"}`, `"class":"too_fast"`)
 	try("keys_check", `{}`, `"name":"etl-main"`, `"findings"`)
 	try("zones", `{}`, `{"name":"unlocker_demo","product":"unlocker","rate_per_1000":1.5}`)
-	try("datasets", `{"word":"products"}`, `"total":1`, `"id":"gd_products"`)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"},{"url":"http://other.test/"}]}`, `input 2: refused by the operator's rules: host "other.test"`)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"keyword":"lamp"}]}`, `it has no url`)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop","more":[{"seed":"https://other.test/"}]}]}`, `host "other.test"`)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"},{"url":"http://lab.test/3"}]}`, `the job has 3 inputs, and 2 of the 2`)
-	job := try("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `"state":"accepted"`)["id"].(string)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `the same inputs were launched as `+job)
+	try("datasets", `{"search":"products"}`, `"total":1`, `"id":"gd_products"`)
+	refused("jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"},{"url":"http://other.test/"}]}`, `input 2: refused by the operator's rules: host "other.test"`)
+	refused("jobs_launch", `{"dataset":"gd_products","inputs":[{"keyword":"lamp"}]}`, `it has no url`)
+	refused("jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop","more":[{"seed":"https://other.test/"}]}]}`, `host "other.test"`)
+	refused("jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"},{"url":"http://lab.test/3"}]}`, `the job has 3 inputs, and 2 of the 2`)
+	job := try("jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `"state":"accepted"`)["id"].(string)
+	refused("jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `the same inputs were launched as `+job)
 	try("jobs_watch", `{"id":"`+job+`","wait_seconds":60}`, `"state":"ready"`)
 	try("jobs_download", `{"id":"`+job+`","format":"ndjson"}`, `"results":"{`)
 	try("jobs_list", `{}`, job)
-	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"}]}`, `1 of the 2`)
+	refused("jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"}]}`, `1 of the 2`)
 	refused("jobs_watch", `{"id":"job-99"}`, "no such job")
 	begun := try("batch_start", `{"urls":["http://lab.test/ok?n=1","http://lab.test/ok?n=2"],"zone":"unlocker_demo"}`, `"total":2`)["id"].(string)
 	refused("batch_start", `{"urls":["http://other.test/"],"zone":"unlocker_demo"}`, `host "other.test"`)
@@ -260,7 +260,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 	}
 	try("batch_show", `{"id":"`+begun+`","results":2}`, `"done":2`, `"ok":2`, `"url":"http://lab.test/ok?n=1"`)
 	try("batch_pause", `{"id":"`+begun+`"}`, `"state":"done"`)
-	try("history", `{"words":"shop","kind":"fetch"}`, `"by":"agent"`, `"url":"http://lab.test/shop"`)
+	try("history", `{"search":"shop","kind":"fetch"}`, `"by":"agent"`, `"url":"http://lab.test/shop"`)
 	for tool := range left {
 		t.Errorf("%s was not used", tool)
 	}
@@ -285,7 +285,7 @@ func TestAnAgentUsesEveryTool(t *testing.T) {
 
 func TestWithoutABudgetAnAgentCannotLaunchJobs(t *testing.T) {
 	s := serve(t, nil)
-	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "jobs_trigger", Arguments: json.RawMessage(`{}`)}); err == nil || !strings.Contains(err.Error(), "jobs_trigger") {
+	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "jobs_launch", Arguments: json.RawMessage(`{}`)}); err == nil || !strings.Contains(err.Error(), "jobs_launch") {
 		t.Errorf("it is answered: %v", err)
 	}
 }

@@ -73,7 +73,7 @@ func profilePrinted(p view.Profile) printed {
 		rows = append(rows, []string{"zone", z.Name + ", " + z.Product + ", " + z.Reference})
 	}
 	for _, c := range p.Checks {
-		rows = append(rows, []string{c.State, c.Subject + ": " + c.Text})
+		rows = append(rows, []string{c.State, c.Name + ": " + c.Text})
 	}
 	return printed{object: p, rows: rows}
 }
@@ -125,7 +125,7 @@ func removeProfile(ctx context.Context, t *task, f profilesRemoveFlags, args []s
 	for _, ref := range stays {
 		t.app.say("zonedeck: the secret behind %s stays in its store; 'zonedeck secrets remove %s' deletes it", ref, ref)
 	}
-	return printed{object: view.ProfileRemoval{Profile: args[0], Removed: goes, Remaining: stays}}, t.sayDefault()
+	return printed{object: view.ProfileRemoval{Profile: args[0], Removed: goes, Orphaned: stays}}, t.sayDefault()
 }
 
 // sayDefault says that another profile became the default.
@@ -186,7 +186,7 @@ func checkProfile(ctx context.Context, t *task, _ profilesCheckFlags, _ []string
 	out := view.NewProfile(p, k, d.Facts, true)
 	result := printed{object: out, code: checksCode(out)}
 	for _, c := range out.Checks {
-		result.rows = append(result.rows, []string{c.State, c.Subject, c.Text})
+		result.rows = append(result.rows, []string{c.State, c.Name, c.Text})
 	}
 	if err != nil {
 		err = readError(ctx, d.Facts, err)

@@ -122,7 +122,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	}
 	r, err := t.goOnWithPassword(ctx, p, z, f)
 	now := view.NewRotation(r, err)
-	out.ID, out.Steps, out.Next, out.Renewed = now.ID, now.Steps, now.Next, r.ID != "" && !r.Undone && r.HasTakenOver()
+	out.ID, out.Steps, out.Next, out.Rotated = now.ID, now.Steps, now.Next, r.ID != "" && !r.Undone && r.HasTakenOver()
 	refused, _ := r.Step(keystore.StepRefused, "")
 	out.OldRefused = refused.Done && refused.By == keystore.Measured
 	err = passwordError(ctx, r, err)
@@ -200,9 +200,9 @@ func passwordPrinted(out view.Password) printed {
 	rows = append(rows, []string{"compared", out.Compared})
 	switch {
 	case out.Refusal != "":
-	case out.Renewed && out.OldRefused:
+	case out.Rotated && out.OldRefused:
 		rows = append(rows, []string{"is", "replaced; the old password is refused"})
-	case out.Renewed:
+	case out.Rotated:
 		rows = append(rows, []string{"is", "replaced; the old password was not seen to be refused"})
 	case out.ID == "":
 		rows = append(rows, []string{"can be", "replaced: the same command with --rotate"})

@@ -196,8 +196,8 @@ func trustRows(r model.ProbeResult, trust *model.TrustReport, client model.Trust
 		return rows
 	}
 	rows = append(rows, []string{"CA needed", trust.Root})
-	if trust.Host != "" {
-		rows = append(rows, []string{"host", trust.Host + "; no CA fixes that"})
+	if trust.HostMismatch != "" {
+		rows = append(rows, []string{"host", trust.HostMismatch + "; no CA fixes that"})
 	}
 	rows = append(rows, []string{trust.System.Name, storeText(trust.System)})
 	if trust.File != nil {

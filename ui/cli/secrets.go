@@ -35,7 +35,7 @@ func listSecrets(ctx context.Context, t *task, _ jsonFlag, _ []string) (printed,
 	rows := [][]string{{"STATE", "REFERENCE", "USED BY"}}
 	for _, s := range states {
 		ref := keystore.Ref(s.Ref)
-		list = append(list, view.Secret{Reference: ref.Label(), Store: ref.Scheme(), UsedBy: s.Uses, State: s.State, Text: s.Text})
+		list = append(list, view.Secret{Reference: ref.Label(), Store: ref.Scheme(), UsedBy: s.Uses, State: s.State, Reason: s.Text})
 		rows = append(rows, []string{s.State, ref.Label(), strings.Join(s.Uses, "; ")})
 	}
 	out := printed{object: view.Secrets{Secrets: list}, rows: rows}

@@ -170,7 +170,7 @@ func secretRuns() []secretRun {
 		{args: "request https://shop.test/ok --zone unlocker1 --via native --json"},
 		{args: "batch probe http://shop.test/ok --zone unlocker1 --yes --json"},
 		{args: "compare http://shop.test/ok --zones unlocker1,dc1 --json"},
-		{args: "compare {{url}}?t={{token}} --input {dir}/urls.txt --zones unlocker1,dc1 --json", want: `"fetches":1`},
+		{args: "compare {{url}}?t={{token}} --input {dir}/urls.txt --zones unlocker1,dc1 --json", want: `"runs":1`},
 		{args: "compare --logins --zones unlocker1,dc1 --json"},
 		{args: "twin http://shop.test/ok --zones unlocker1,dc1 --json"},
 		{args: "diagnose http://shop.test/refused --zone unlocker1 --json"},

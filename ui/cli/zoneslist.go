@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/keystore"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -31,15 +30,16 @@ was none.`,
 				if err != nil {
 					t.app.warn("%s", err)
 				}
-				ref, age := "", "-"
+				age := "-"
 				if z.Password != "" {
-					ref, age = keystore.Ref(z.Password).Label(), "unknown"
+					age = "unknown"
 				}
 				if !changed.IsZero() {
 					age = text.Ago(changed, now)
 				}
-				out.Zones = append(out.Zones, view.NewListedZone(z, ref, changed))
-				rows = append(rows, []string{string(z.Name), string(z.Product), z.Rate.String(), cmp.Or(ref, "-"), age})
+				zone := view.NewListedZone(z, changed)
+				out.Zones = append(out.Zones, zone)
+				rows = append(rows, []string{string(z.Name), string(z.Product), z.Rate.String(), cmp.Or(zone.Reference, "-"), age})
 			}
 			return printed{object: out, rows: rows}, nil
 		},

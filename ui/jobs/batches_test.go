@@ -196,8 +196,8 @@ func flowBatches(t *testing.T, f *fakeJobs, w, h int, body func(s *uitest.Screen
 // lines are results of a batch.
 func lines() []batch.Result {
 	return []batch.Result{
-		{N: 41_199, URL: "http://shop.example/41199", Class: "ok", Status: 200, MS: 612, Tries: 1},
-		{N: 41_198, URL: "http://shop.example/41198", Class: "captcha", Status: 200, MS: 2210, Tries: 3},
+		{N: 41_199, URL: "http://shop.example/41199", Class: "ok", Status: 200, MS: 612, Attempts: 1},
+		{N: 41_198, URL: "http://shop.example/41198", Class: "captcha", Status: 200, MS: 2210, Attempts: 3},
 	}
 }
 

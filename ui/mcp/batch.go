@@ -94,7 +94,7 @@ func (s *Server) startBatch(ctx context.Context, c *call, in view.BatchStartArgs
 	report, err := c.Batches().Check(ctx, k, d, nil)
 	if err == nil {
 		var b batch.State
-		if b, err = s.begin(ctx, c, report, in.Cap); err == nil {
+		if b, err = s.begin(ctx, c, report, in.MaxCost); err == nil {
 			out := view.NewAgentBatch(b, nil)
 			out.CostLeft = s.budget.remaining()
 			return out, b.ID + " begun", nil
@@ -116,7 +116,7 @@ func (s *Server) begin(ctx context.Context, c *call, r batch.Report, limit float
 	most, priced := r.MostCost()
 	settle, err := func(float64) {}, error(nil)
 	if priced && limit == 0 && s.c.Rules.Capped {
-		err = refuse("--max-cost", "cap is missing: one try each costs at most %s", model.SmallDollars(most))
+		err = refuse("--max-cost", "max_cost is missing: one try each costs at most %s", model.SmallDollars(most))
 	} else {
 		settle, err = s.budget.reserve(limit, priced)
 	}
@@ -145,10 +145,10 @@ func (s *Server) batchDraft(ctx context.Context, c *call, in view.BatchStartArgs
 		return d, k, errors.New("query: a batch has addresses")
 	case in.Zone == "":
 		return d, k, errors.New("zone is missing: name the zone to fetch through, as the tool zones lists them")
-	case batch.CheckAtOnce(in.Limit) != nil:
-		return d, k, fmt.Errorf("limit %w", batch.CheckAtOnce(in.Limit))
-	case !(in.Rate >= 0) || !(in.Cap >= 0):
-		return d, k, errors.New("rate, cap: write a number from 0 on")
+	case batch.CheckAtOnce(in.AtOnce) != nil:
+		return d, k, fmt.Errorf("at_once %w", batch.CheckAtOnce(in.AtOnce))
+	case !(in.Rate >= 0) || !(in.MaxCost >= 0):
+		return d, k, errors.New("rate, max_cost: write a number from 0 on")
 	}
 	in.URL = cmp.Or(in.URL, fetch.RowURL)
 	p, draft, err := c.draft(ctx, in.FetchAsk)
@@ -162,7 +162,7 @@ func (s *Server) batchDraft(ctx context.Context, c *call, in view.BatchStartArgs
 		return d, k, err
 	}
 	draft.Request.Zone.Name = model.ZoneName(in.Zone)
-	d = batch.Draft{Draft: draft, Once: in.Once, AtOnce: in.Limit, Rate: in.Rate, Cap: in.Cap}
+	d = batch.Draft{Draft: draft, Once: in.Once, AtOnce: in.AtOnce, Rate: in.Rate, Cap: in.MaxCost}
 	var rows bytes.Buffer
 	for i, row := range items {
 		target := model.ExpandVariables(in.URL, func(name string) string { return row[name] })

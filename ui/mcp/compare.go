@@ -17,7 +17,7 @@ const maxZones = 20
 
 func (s *Server) addCompare(srv *sdk.Server) {
 	add(s, srv, tool[view.CompareArgs, view.AgentComparison]{
-		name: "twin",
+		name: "compare",
 		help: "Fetch one page through several zones by several access methods and compare them. Each run may cost money, like a fetch.",
 		asks: func(in view.CompareArgs) model.HistoryEntry {
 			return fetchEntry(in.FetchAsk, strings.Join(in.Zones, ","), "")
@@ -51,7 +51,7 @@ func (s *Server) compare(ctx context.Context, c *call, in view.CompareArgs) (vie
 		return view.AgentComparison{}, "", err
 	}
 	out := view.NewAgentComparison(t, s.budget.remaining())
-	return out, out.Verdict, nil
+	return out, out.Text, nil
 }
 
 // spent is what the runs of a comparison cost by the rates of their zones. One that was cut off counts

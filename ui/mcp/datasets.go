@@ -17,7 +17,7 @@ const usualSets, maxSets = 50, 500
 func (s *Server) addDatasets(srv *sdk.Server) {
 	add(s, srv, tool[view.DatasetsArgs, view.AgentDatasets]{
 		name: "datasets", help: "List the data sets that jobs can collect, as the service lists them.", reads: true,
-		asks: func(in view.DatasetsArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.Word} },
+		asks: func(in view.DatasetsArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.Search} },
 		run:  listDatasets,
 	})
 }
@@ -32,7 +32,7 @@ func listDatasets(ctx context.Context, c *call, in view.DatasetsArgs) (view.Agen
 		return view.AgentDatasets{}, "", err
 	}
 	out := view.AgentDatasets{Untrusted: view.AgentDatasetsRemote{Note: view.Untrusted, Datasets: []view.AgentDataset{}}}
-	word := strings.ToLower(in.Word)
+	word := strings.ToLower(in.Search)
 	for _, d := range sets {
 		if !strings.Contains(strings.ToLower(d.ID+" "+d.Name+" "+string(d.Kind)), word) {
 			continue

@@ -34,7 +34,7 @@ func (s *Server) addFetch(srv *sdk.Server) {
 
 func (s *Server) addZones(srv *sdk.Server) {
 	add(s, srv, tool[view.ZonesArgs, view.AgentZones]{
-		name: "zones", help: "List the zones that fetch and twin may name, with what they cost.", reads: true,
+		name: "zones", help: "List the zones that fetch and compare may name, with what they cost.", reads: true,
 		asks: func(view.ZonesArgs) model.HistoryEntry { return model.HistoryEntry{} },
 		run: func(ctx context.Context, c *call, _ view.ZonesArgs) (out view.AgentZones, outcome string, err error) {
 			p, err := c.Profile(ctx)

@@ -42,7 +42,7 @@ func (s *Server) addJobs(srv *sdk.Server) {
 	})
 	if s.c.Rules.Inputs > 0 {
 		add(s, srv, tool[view.JobsLaunchArgs, view.AgentJob]{
-			name: "jobs_trigger", help: "Launch a dataset job. It is billed by the service, and never sent twice by itself.",
+			name: "jobs_launch", help: "Launch a dataset job. It is billed by the service, and never sent twice by itself.",
 			asks: func(in view.JobsLaunchArgs) model.HistoryEntry {
 				return model.HistoryEntry{Text: fmt.Sprintf("%s with %d inputs", model.Line(in.Dataset, 60), len(in.Inputs))}
 			},

@@ -305,7 +305,7 @@ func TestTheCapHoldsOverCallsSideBySide(t *testing.T) {
 	if len(arrived) != 3 || len(refused) != 0 {
 		t.Errorf("%d fetches were sent under a cap of 3.50", len(arrived))
 	}
-	if text, failed := callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api"]}`); !failed {
+	if text, failed := callTool(t, c, "compare", `{"url":"http://lab.test/","zones":["priced"],"via":["api"]}`); !failed {
 		t.Errorf("beyond the cap: %s", text)
 	}
 }
@@ -354,7 +354,7 @@ func TestAComparisonThatBreaksOffCountsWhatWasSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(&fake{err: context.Canceled, cells: tt.cells}, Rules{Cost: 10, Capped: true})
-			if text, failed := callTool(t, connect(t, s), "twin", `{"url":"http://lab.test/","zones":["priced","bytes"],"via":["api"],"repeat":3}`); !failed {
+			if text, failed := callTool(t, connect(t, s), "compare", `{"url":"http://lab.test/","zones":["priced","bytes"],"via":["api"],"repeat":3}`); !failed {
 				t.Errorf("it did not fail: %s", text)
 			}
 			if left := *s.budget.remaining(); math.Abs(left-tt.left) > 1e-5 {
@@ -384,11 +384,11 @@ func TestWhatHasAPriceCountsBesideWhatHasNone(t *testing.T) {
 	f := &fake{}
 	s := newServer(f, Rules{Cost: 1.5, Capped: true, Unpriced: true})
 	c := connect(t, s)
-	text, failed := callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced"],"via":["api","browser"],"repeat":3}`)
+	text, failed := callTool(t, c, "compare", `{"url":"http://lab.test/","zones":["priced"],"via":["api","browser"],"repeat":3}`)
 	if !failed || !strings.Contains(text, "it may cost up to $3.00") || len(f.fetches) > 0 {
 		t.Errorf("$3 under a cap of $1.50: %s", text)
 	}
-	if text, failed = callTool(t, c, "twin", `{"url":"http://lab.test/","zones":["priced","unpriced"],"via":["api"]}`); failed {
+	if text, failed = callTool(t, c, "compare", `{"url":"http://lab.test/","zones":["priced","unpriced"],"via":["api"]}`); failed {
 		t.Errorf("within the cap: %s", text)
 	}
 	if left := *s.budget.remaining(); left > 0.5 {
@@ -400,11 +400,11 @@ func TestAJobWithoutAKnownCostIsRefusedUnderACap(t *testing.T) {
 	const args = `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`
 	f := &fake{}
 	s := newServer(f, Rules{Cost: 100, Capped: true, Inputs: 1})
-	if text, failed := callTool(t, connect(t, s), "jobs_trigger", args); !failed || !strings.Contains(text, "what this call costs is not known") || len(f.jobs) > 0 || s.budget.inputs != 0 {
+	if text, failed := callTool(t, connect(t, s), "jobs_launch", args); !failed || !strings.Contains(text, "what this call costs is not known") || len(f.jobs) > 0 || s.budget.inputs != 0 {
 		t.Errorf("it was launched %d times, and holds %d inputs: %s", len(f.jobs), s.budget.inputs, text)
 	}
 	for _, rules := range []Rules{{Inputs: 1}, {Cost: 100, Capped: true, Unpriced: true, Inputs: 1}} {
-		if text, failed := callTool(t, connect(t, newServer(f, rules)), "jobs_trigger", args); failed {
+		if text, failed := callTool(t, connect(t, newServer(f, rules)), "jobs_launch", args); failed {
 			t.Errorf("%+v: %s", rules, text)
 		}
 	}
@@ -446,7 +446,7 @@ func TestWhatCannotBeKeptInTheHistoryIsNotDone(t *testing.T) {
 	f := &fake{broken: errors.New("the disk is full")}
 	c := connect(t, newServer(f, Rules{Inputs: 1}))
 	for tool, args := range map[string]string{
-		"fetch": `{"url":"http://lab.test/","zone":"priced"}`, "jobs_trigger": `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`,
+		"fetch": `{"url":"http://lab.test/","zone":"priced"}`, "jobs_launch": `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`,
 	} {
 		if text, failed := callTool(t, c, tool, args); !failed || !strings.Contains(text, "nothing was sent") {
 			t.Errorf("%s: %s", tool, text)
@@ -465,7 +465,7 @@ func TestTheHistoryIsToldWhichCallsSendSomething(t *testing.T) {
 	f := &fake{}
 	c := connect(t, newServer(f, Rules{Inputs: 1}))
 	for _, call := range [][2]string{
-		{"fetch", `{"url":"http://lab.test/","zone":"priced"}`}, {"keys_check", `{}`}, {"jobs_trigger", `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`}, {"history", `{}`},
+		{"fetch", `{"url":"http://lab.test/","zone":"priced"}`}, {"keys_check", `{}`}, {"jobs_launch", `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]}`}, {"history", `{}`},
 	} {
 		callTool(t, c, call[0], call[1])
 	}
@@ -527,13 +527,13 @@ func TestDomainsAreReadStrictly(t *testing.T) {
 // FuzzArguments calls every tool with any arguments: what reaches the service is within the
 // rules, and what the agent gets is bounded.
 func FuzzArguments(f *testing.F) {
-	tools := []string{"fetch", "twin", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_trigger", "zones", "keys_check", "history", "history_fetch", "unknown", "batch_start", "batch_show", "batch_pause"}
+	tools := []string{"fetch", "compare", "diagnose", "datasets", "jobs_list", "jobs_watch", "jobs_download", "jobs_launch", "zones", "keys_check", "history", "history_fetch", "unknown", "batch_start", "batch_show", "batch_pause"}
 	for i, args := range []string{
 		`{"url":"http://lab.test/","zone":"priced","headers":{"Host":"x"},"retries":3,"max_bytes":7,"markdown":true}`,
 		`{"url":"http://shop.lab.test/","zones":["priced","bytes"],"via":["api","native"],"repeat":2}`,
-		`{"answer":"HTTP/1.1 200 OK\r\n\r\nx","via":"api"}`, `{"word":"x","limit":5}`, `{"limit":-1}`, `{"id":"job-1","wait_seconds":1}`, `{"id":"job-1"}`,
-		`{"dataset":"gd_1","inputs":[{"url":"http://lab.test/","deep":{"u":["http://other.test/"]}}]}`, `{}`, `{"within_days":3}`, `{"minutes":5,"words":"a b"}`, `{"id":"f_1"}`, `null`,
-		`{"rows":[{"url":"http://lab.test/1","n":"2"}],"url":"{{url}}/{{n}}","zone":"priced","cap":2}`, `{"id":"batch-1","results":5}`, `{"id":"batch-1"}`,
+		`{"answer":"HTTP/1.1 200 OK\r\n\r\nx","via":"api"}`, `{"search":"x","limit":5}`, `{"limit":-1}`, `{"id":"job-1","wait_seconds":1}`, `{"id":"job-1"}`,
+		`{"dataset":"gd_1","inputs":[{"url":"http://lab.test/","deep":{"u":["http://other.test/"]}}]}`, `{}`, `{"within_days":3}`, `{"minutes":5,"search":"a b"}`, `{"id":"f_1"}`, `null`,
+		`{"rows":[{"url":"http://lab.test/1","n":"2"}],"url":"{{url}}/{{n}}","zone":"priced","max_cost":2}`, `{"id":"batch-1","results":5}`, `{"id":"batch-1"}`,
 	} {
 		f.Add(i, args)
 	}
@@ -585,11 +585,11 @@ func TestAnAgentSaysYesToTheJobsThatAreThere(t *testing.T) {
 	f := &fake{questions: []ask.Question{{Kind: ask.Cost}, {Kind: ask.SameInputs, About: "job-7", Text: "the same inputs were launched as job-7 (ready)"}}}
 	s := newServer(f, Rules{Profiles: []string{"first"}, Inputs: 10})
 	const args = `{"dataset":"gd_1","inputs":[{"url":"http://lab.test/"}]%s}`
-	text, failed := callTool(t, connect(t, s), "jobs_trigger", fmt.Sprintf(args, ""))
+	text, failed := callTool(t, connect(t, s), "jobs_launch", fmt.Sprintf(args, ""))
 	if want := "the same inputs were launched as job-7 (ready); nothing was sent; again launches it"; !failed || !strings.Contains(text, want) || len(f.jobs) > 0 || s.budget.inputs != 0 {
 		t.Errorf("without again: %s, %d jobs, %d inputs taken", text, len(f.jobs), s.budget.inputs)
 	}
-	if text, failed := callTool(t, connect(t, s), "jobs_trigger", fmt.Sprintf(args, `,"again":true`)); failed || len(f.jobs) != 1 || f.allSame {
+	if text, failed := callTool(t, connect(t, s), "jobs_launch", fmt.Sprintf(args, `,"again":true`)); failed || len(f.jobs) != 1 || f.allSame {
 		t.Errorf("with again: %s, %d jobs, a yes to every equal job: %v", text, len(f.jobs), f.allSame)
 	}
 }
@@ -600,16 +600,16 @@ func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
 	s := newServer(f, rules)
 	c := connect(t, s)
 	for args, want := range map[string]string{
-		`{"urls":["http://lab.test/1","http://other.test/"],"zone":"priced","cap":2}`:            `item 2: refused by the operator's rules: host "other.test"`,
-		`{"rows":[{"host":"other.test"}],"url":"http://{{host}}/","zone":"priced","cap":2}`:      `item 1: refused by the operator's rules: host "other.test"`,
-		`{"urls":["http://lab.test/1"],"zone":"bytes","cap":2}`:                                  `zone "bytes" is not allowed`,
-		`{"urls":["http://lab.test/1"],"zone":"priced"}`:                                         "cap is missing: one try each costs at most $1.00",
-		`{"urls":["http://lab.test/1"],"zone":"priced","cap":6}`:                                 "it may cost up to $6.00, and $5.00 of the cap of $5.00 are left",
-		`{"urls":["http://lab.test/1"],"zone":"unpriced"}`:                                       "is not known, and there is a cap",
-		`{"urls":["http://lab.test/1"],"zone":"priced","cap":2,"limit":-1}`:                      "limit -1: write a number from 0 to 1000",
-		`{"zone":"priced","cap":2}`:                                                              "urls or rows: give 1 to 10000",
-		`{"urls":["http://lab.test/1"],"zone":"priced","cap":2,"headers":{"Host":"other.test"}}`: "the header Host",
-		`{"urls":["http://lab.test/1"],"zone":"priced","cap":2,"via":"browser2"}`:                "write api, native or browser",
+		`{"urls":["http://lab.test/1","http://other.test/"],"zone":"priced","max_cost":2}`:            `item 2: refused by the operator's rules: host "other.test"`,
+		`{"rows":[{"host":"other.test"}],"url":"http://{{host}}/","zone":"priced","max_cost":2}`:      `item 1: refused by the operator's rules: host "other.test"`,
+		`{"urls":["http://lab.test/1"],"zone":"bytes","max_cost":2}`:                                  `zone "bytes" is not allowed`,
+		`{"urls":["http://lab.test/1"],"zone":"priced"}`:                                              "max_cost is missing: one try each costs at most $1.00",
+		`{"urls":["http://lab.test/1"],"zone":"priced","max_cost":6}`:                                 "it may cost up to $6.00, and $5.00 of the cap of $5.00 are left",
+		`{"urls":["http://lab.test/1"],"zone":"unpriced"}`:                                            "is not known, and there is a cap",
+		`{"urls":["http://lab.test/1"],"zone":"priced","max_cost":2,"at_once":-1}`:                    "at_once -1: write a number from 0 to 1000",
+		`{"zone":"priced","max_cost":2}`:                                                              "urls or rows: give 1 to 10000",
+		`{"urls":["http://lab.test/1"],"zone":"priced","max_cost":2,"headers":{"Host":"other.test"}}`: "the header Host",
+		`{"urls":["http://lab.test/1"],"zone":"priced","max_cost":2,"via":"browser2"}`:                "write api, native or browser",
 	} {
 		if text, failed := callTool(t, c, "batch_start", args); !failed || !strings.Contains(text, want) || len(f.begun) > 0 {
 			t.Errorf("%s: %s; want %s", args, text, want)
@@ -618,7 +618,7 @@ func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
 	if left := *s.budget.remaining(); left != 5 || f.discarded != 3 {
 		t.Errorf("%v are left, %d plans discarded", left, f.discarded)
 	}
-	const args = `{"rows":[{"sku":"7"},{"sku":"8"}],"url":"http://lab.test/{{sku}}","zone":"priced","cap":2,"limit":4,"rate":2.5,"require":[".price"]}`
+	const args = `{"rows":[{"sku":"7"},{"sku":"8"}],"url":"http://lab.test/{{sku}}","zone":"priced","max_cost":2,"at_once":4,"rate":2.5,"require":[".price"]}`
 	text, failed := callTool(t, c, "batch_start", args)
 	if failed || !strings.Contains(text, `"id":"batch-1"`) || !strings.Contains(text, `"state":"running"`) || !strings.Contains(text, `"cost_left":3`) || !slices.Equal(f.begun, []string{"batch-1"}) {
 		t.Fatalf("started: %s, begun %v", text, f.begun)
@@ -637,7 +637,7 @@ func TestABatchOfAnAgentIsWithinTheRules(t *testing.T) {
 	if text, failed := callTool(t, c, "batch_start", args); failed || *s.budget.remaining() != 3 || len(f.begun) != 1 {
 		t.Errorf("a name that is used: %s, %v left, begun %v", text, *s.budget.remaining(), f.begun)
 	}
-	if text, failed := callTool(t, c, "batch_show", `{"id":"batch-1","results":5}`); failed || !strings.Contains(text, `"item":6`) || !strings.Contains(text, `"state":"interrupted"`) || strings.Contains(text, marked) {
+	if text, failed := callTool(t, c, "batch_show", `{"id":"batch-1","results":5}`); failed || !strings.Contains(text, `"n":6`) || !strings.Contains(text, `"state":"interrupted"`) || strings.Contains(text, marked) {
 		t.Errorf("shown: %s", text)
 	}
 	if text, failed := callTool(t, c, "batch_pause", `{"id":"batch-1"}`); failed || !strings.Contains(text, `"state":"paused"`) {

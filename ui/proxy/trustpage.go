@@ -130,8 +130,8 @@ func (m *Model) chainLines(w int) []string {
 	}
 	out = append(out, "")
 	out = append(out, widget.Fact(t, "CA needed", r.Root, w)...)
-	if r.Host != "" {
-		out = append(out, widget.Hung(t.Muted.Render(text.Fit("host", 10)), t.Bad, r.Host+"; no CA mends that", w)...)
+	if r.HostMismatch != "" {
+		out = append(out, widget.Hung(t.Muted.Render(text.Fit("host", 10)), t.Bad, r.HostMismatch+"; no CA mends that", w)...)
 	}
 	out = append(out, m.storeLines("system", r.System, w)...)
 	if r.File != nil {

@@ -311,7 +311,7 @@ func TestAResultIsReadAsItWasWritten(t *testing.T) {
 	l := noerr.Try(OpenLog(dir, "w1")).Must(t)
 	cost := 0.0015
 	first := Line{
-		N: 7, URL: "https://example.com/?a=1&b=<2>", Class: "captcha", Cause: "captcha", Status: 200, MS: 1200, Bytes: 5, Cost: &cost, Tries: 2,
+		N: 7, URL: "https://example.com/?a=1&b=<2>", Class: "captcha", Cause: "captcha", Status: 200, MS: 1200, Bytes: 5, Cost: &cost, Attempts: 2,
 		FirstClass: "timeout", Missing: []string{"price"}, Rule: "captcha-title", Zone: "unl", Summary: "a\nb", Error: "e",
 	}
 	second := Line{N: 8}

@@ -26,7 +26,7 @@ type Line struct {
 	MS         int64    `json:"ms"`
 	Bytes      int64    `json:"bytes"`
 	Cost       *float64 `json:"cost,omitempty"` // dollars; nil without a rate
-	Tries      int      `json:"attempts"`
+	Attempts   int      `json:"attempts"`
 	FirstClass string   `json:"first_class,omitempty"` // of the first try, if it is another
 	SHA256     string   `json:"sha256,omitempty"`      // of the body, in hex; empty without one
 	BodyAt     *BodyAt  `json:"body_at,omitempty"`

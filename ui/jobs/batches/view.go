@@ -316,7 +316,7 @@ func (p *Page) fillItems() {
 			widget.C(fmt.Sprint(line.N + 1)),
 			{Text: glyph + " " + model.ClassWord(class, cause), Ink: ink},
 			widget.C(fmt.Sprint(line.Status)),
-			widget.C(milliseconds(line.MS)), widget.C(fmt.Sprint(line.Tries)), widget.C(line.URL),
+			widget.C(milliseconds(line.MS)), widget.C(fmt.Sprint(line.Attempts)), widget.C(line.URL),
 		}
 	})
 	if newest { // the first row is the newest one, whichever that is
