@@ -42,6 +42,8 @@ type Dataset struct {
 	Names       []string `json:"names,omitempty"`
 	Domain      string   `json:"domain,omitempty"`
 	Description string   `json:"description,omitempty"`
+	// Records is how many it holds, and nil where that is not shown.
+	Records *int64 `json:"records,omitempty"`
 	// Methods are the ways to collect; none where they are not shown.
 	Methods []CollectMethod `json:"methods,omitempty"`
 }

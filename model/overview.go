@@ -50,14 +50,6 @@ type DaySpend struct {
 	Dollars float64
 }
 
-// ListedDataset is a data set that a service lists, or a product whose jobs name it in place of one. The
-// texts are remote.
-type ListedDataset struct {
-	ID, Name string
-	Kind     DatasetKind
-	Records  int64 // that it holds; -1 where it is not shown
-}
-
 // RemoteJob is a job as the service lists it. All texts are remote.
 type RemoteJob struct {
 	Snapshot, Dataset string

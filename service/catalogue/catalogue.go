@@ -47,6 +47,7 @@ type Config struct {
 type Service interface {
 	Place(ctx context.Context) (Place, error)
 	// Datasets asks by a key of the inventory, "" for the profile's: for one data set by its identifier, or for all.
+	// A list beside an error lacks the counts of records.
 	Datasets(ctx context.Context, key, dataset string) (list []model.Dataset, skipped int, err error)
 }
 
@@ -148,6 +149,8 @@ func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool
 		return l, nil
 	case ctx.Err() != nil:
 		return Listing{}, context.Cause(ctx)
+	case len(list) > 0:
+		return Listing{Datasets: list, Read: c.cfg.Now(), Skipped: skipped}.unanswered(err), nil
 	}
 	if keptErr != nil {
 		kept = Listing{Datasets: builtin()}

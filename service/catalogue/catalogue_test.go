@@ -20,6 +20,7 @@ import (
 type asked struct {
 	answer []model.Dataset
 	err    error
+	beside bool // the answer comes with err, and lacks the counts
 	calls  []string
 	lists  bool
 }
@@ -30,7 +31,10 @@ func (a *asked) Place(context.Context) (Place, error) {
 
 func (a *asked) Datasets(_ context.Context, key, dataset string) ([]model.Dataset, int, error) {
 	a.calls = append(a.calls, key+":"+dataset)
-	if dataset == "" || a.err != nil {
+	switch {
+	case a.err != nil && !a.beside:
+		return nil, 0, a.err
+	case dataset == "":
 		return a.answer, 0, a.err
 	}
 	return slices.DeleteFunc(slices.Clone(a.answer), func(c model.Dataset) bool { return c.ID != dataset }), 0, nil
@@ -52,6 +56,20 @@ func ids(list []model.Dataset) string {
 		out = append(out, c.ID)
 	}
 	return strings.Join(out, " ")
+}
+
+func TestAListThatLacksItsCountsIsAskedForAgain(t *testing.T) {
+	c, s, _ := started(t, true)
+	s.err, s.beside = errors.New("no counts"), true
+	for range 2 {
+		l, err := c.Datasets(t.Context(), "", false)
+		if err != nil || l.Builtin() || ids(l.Datasets) != "gd_a gd_b" || l.Problem != "no counts" {
+			t.Errorf("%+v, %v", l, err)
+		}
+	}
+	if len(s.calls) != 2 {
+		t.Errorf("asked %q", s.calls)
+	}
 }
 
 func TestTheListIsKeptForADay(t *testing.T) {

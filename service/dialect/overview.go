@@ -91,29 +91,22 @@ func (d Dialect) Datasets() (path string) { return d.overview.datasets }
 // maxListed bounds a list that is read.
 const maxListed = 20_000
 
-// ReadDatasets reads an answer to Datasets. skipped counts entries without an identifier.
-func (d Dialect) ReadDatasets(body []byte) (sets []model.ListedDataset, skipped int, err error) {
+// ReadDatasets reads an answer to Datasets: how many records each holds, by its identifier.
+func (d Dialect) ReadDatasets(body []byte) (records map[string]int64, err error) {
 	var list []struct {
 		ID   string `json:"id"`
-		Name string `json:"name"`
 		Size *int64 `json:"size"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil || len(list) > maxListed {
-		return nil, 0, errors.New("the answer is not a list of data sets")
+		return nil, errors.New("the answer is not a list of data sets")
 	}
+	records = map[string]int64{}
 	for _, s := range list {
-		id, ok := word(s.ID)
-		if !ok {
-			skipped++
-			continue
+		if s.Size != nil && *s.Size >= 0 {
+			records[s.ID] = *s.Size
 		}
-		one := model.ListedDataset{ID: id, Name: clean(s.Name), Kind: kindOf(id, s.Name, ""), Records: -1}
-		if s.Size != nil {
-			one.Records = max(*s.Size, -1)
-		}
-		sets = append(sets, one)
 	}
-	return sets, skipped, nil
+	return records, nil
 }
 
 // Snapshots is where the jobs of a data set are listed, the newest at most. The answer is for

@@ -78,19 +78,14 @@ type SnippetOptions = snippet.Options
 // Snippet is the text for a program that runs the check of the keys on schedule. Command prints it.
 type Snippet struct{ Title, Text, Command string }
 
-// SnippetNames names the programs.
-func SnippetNames() (names []string) {
-	for _, k := range snippet.Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
-}
+// Intervals are the days that a value is used, by level, where the configuration says them.
+func (v Inventory) Intervals() map[model.Level]int { return v.ks.cfg.Profiles.File().Keys().Intervals }
 
 // Snippets has one Snippet for each program, with the intervals of the configuration.
 func (v Inventory) Snippets(o SnippetOptions) (out []Snippet) {
-	o.Intervals = v.ks.cfg.Profiles.File().Keys().Intervals
-	for _, k := range snippet.Kinds() {
-		text, _ := snippet.Write(k.Name, o)
+	o.Intervals = v.Intervals()
+	for _, k := range snippet.Kinds(snippet.Keys) {
+		text, _ := snippet.Write(snippet.Keys, k.Name, o) // it is one of them
 		out = append(out, Snippet{k.Title, text, snippet.Command(k.Name, o)})
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/config"
 	"zonedeck/service/rotate"
+	"zonedeck/service/snippet"
 )
 
 // A key's value goes to the service of its own account, whichever profile is in use.
@@ -233,7 +234,7 @@ func TestARotationFollowsTheConfiguration(t *testing.T) {
 		t.Errorf("the file is not found: %+v", plan.Users)
 	}
 	for i, s := range a.Keys.Inventory().Snippets(SnippetOptions{}) { // a runner has no configuration of its own
-		if program := SnippetNames()[i]; (program == "github" || program == "gitlab") != strings.Contains(s.Text, "USER = 14") {
+		if program := snippet.Kinds(snippet.Keys)[i].Name; (program == "github" || program == "gitlab") != strings.Contains(s.Text, "USER = 14") {
 			t.Errorf("the check for %s is %s", program, s.Text)
 		}
 	}

@@ -49,7 +49,7 @@ func (ks *Keys) noteExpired(keys []model.Key, first time.Time) {
 		if k.Expires.At.After(ks.cfg.Clock.Machine()) {
 			why = "the emulator's time is " + ks.cfg.Emulator.Time()
 		}
-		keys[i].Note = why + "; to begin again, end every zonedeck and run 'zonedeck emulator reset'"
+		keys[i].Note = why + "; to begin again, end every zonedeck and run 'zonedeck emulate reset'"
 	}
 }
 

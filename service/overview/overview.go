@@ -174,34 +174,9 @@ func (a *asker) problem(ctx context.Context, cause error) (text string, err erro
 	}
 }
 
-// ListedDatasets lists the data sets that the service has, as it lists them, after the products that its
-// lists leave out. skipped counts entries that could not be read.
-func (cfg Config) ListedDatasets(ctx context.Context, keyName string) (sets []model.ListedDataset, skipped int, err error) {
-	defer cfg.Wire.Begin()()
-	a, err := begin(ctx, cfg, keyName)
-	if err != nil {
-		return nil, 0, err
-	}
-	const doing = "the list of data sets"
-	body, err := a.get(ctx, doing, a.d.Datasets(), nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	if sets, skipped, err = a.d.ReadDatasets(body); err != nil {
-		return nil, 0, a.malformed(doing, err)
-	}
-	for i := range sets {
-		sets[i].ID, sets[i].Name = a.mask.Text(sets[i].ID), a.mask.Text(sets[i].Name)
-	}
-	var products []model.ListedDataset
-	for _, c := range a.d.Products() {
-		products = append(products, model.ListedDataset{ID: c.ID, Name: c.Name, Kind: c.Kind, Records: -1})
-	}
-	return append(products, sets...), skipped, nil
-}
-
 // Datasets lists the data sets that jobs can be started for, with their inputs: all, or one by
-// its identifier. skipped counts entries that could not be read.
+// its identifier. skipped counts entries that could not be read. The list of all has how many records each holds;
+// beside an error, it lacks them.
 func (cfg Config) Datasets(ctx context.Context, keyName, dataset string) (list []model.Dataset, skipped int, err error) {
 	defer cfg.Wire.Begin()()
 	a, err := begin(ctx, cfg, keyName)
@@ -217,10 +192,32 @@ func (cfg Config) Datasets(ctx context.Context, keyName, dataset string) (list [
 	if list, skipped, err = a.d.ReadScrapers(body); err != nil {
 		return nil, 0, a.malformed(doing, err)
 	}
+	if dataset == "" {
+		err = a.countRecords(ctx, list)
+	}
 	for i := range list {
 		a.maskDataset(&list[i])
 	}
-	return list, skipped, nil
+	return list, skipped, err
+}
+
+// countRecords asks how many records the data sets hold: another list of the service has that.
+func (a *asker) countRecords(ctx context.Context, list []model.Dataset) error {
+	const doing = "how many records data sets hold"
+	body, err := a.get(ctx, doing, a.d.Datasets(), nil)
+	if err != nil {
+		return err
+	}
+	records, err := a.d.ReadDatasets(body)
+	if err != nil {
+		return a.malformed(doing, err)
+	}
+	for i, c := range list {
+		if n, known := records[c.ID]; known {
+			list[i].Records = &n
+		}
+	}
+	return nil
 }
 
 // maskDataset masks what was decoded.

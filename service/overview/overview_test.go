@@ -40,8 +40,8 @@ func TestTheEmulatorsAccountIsShown(t *testing.T) {
 	if err != nil || acc.ID == "" || !strings.Contains(acc.BalanceProblem, "403") || !strings.Contains(acc.ZonesProblem, "billing") {
 		t.Errorf("by USER: %+v, %v", acc, err)
 	}
-	sets, skipped, err := cfg.ListedDatasets(t.Context(), "batch-user")
-	if err != nil || skipped != 0 || len(sets) < 5 || sets[0].ID == "" || sets[0].Name == "" {
+	sets, skipped, err := cfg.Datasets(t.Context(), "batch-user", "")
+	if err != nil || skipped != 0 || len(sets) < 5 || sets[0].ID == "" || sets[0].Name == "" || sets[0].Records == nil {
 		t.Errorf("%+v, %d, %v", sets, skipped, err)
 	}
 	if jobs, _, err := cfg.RemoteJobs(t.Context(), cfg.Source, "batch-user", "gd_products", 10); err != nil || len(jobs) != 0 {
@@ -151,9 +151,9 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 		{302, "", model.ClassOutside, "HTTP 302"},
 	} {
 		says(c.status, c.body)
-		sets, skipped, err := cfg.ListedDatasets(t.Context(), "")
+		sets, skipped, err := cfg.Datasets(t.Context(), "", "")
 		if c.class == "" {
-			if err != nil || skipped != 1 || len(sets) != 3 || sets[1].Kind != model.CollectDeepLookup || sets[2].ID != "gd_1" || sets[2].Records != -1 || strings.Contains(sets[2].Name, "\x1b") {
+			if err != nil || skipped != 1 || len(sets) != 1 || sets[0].ID != "gd_1" || sets[0].Records != nil || strings.Contains(sets[0].Name, "\x1b") {
 				t.Errorf("%+v, %d, %v", sets, skipped, err)
 			}
 			continue
@@ -169,24 +169,45 @@ func TestAnswersOfEveryKindAreToldApart(t *testing.T) {
 	answer = func(w http.ResponseWriter, r *http.Request) { // it repeats the key
 		_, _ = io.WriteString(w, `[{"id":"gd_1","name":"`+r.Header.Get("Authorization")+`"}]`)
 	}
-	sets, _, err := cfg.ListedDatasets(t.Context(), "")
-	if err != nil || len(sets) != 3 {
+	sets, _, err := cfg.Datasets(t.Context(), "", "")
+	if err != nil || len(sets) != 1 {
 		t.Fatalf("%+v, %v", sets, err)
 	}
-	servicetest.NoSecret(t, "a data set", sets[2].Name)
+	servicetest.NoSecret(t, "a data set", sets[0].Name)
 	answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	var call *exchange.CallError
-	if _, _, err := cfg.ListedDatasets(t.Context(), ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
+	if _, _, err := cfg.Datasets(t.Context(), "", ""); !errors.As(err, &call) || call.Status != 0 || call.Diagnosis.Cause != model.CauseNetwork {
 		t.Errorf("a broken call: %+v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := cfg.ListedDatasets(ctx, ""); !errors.Is(err, context.Canceled) {
+	if _, _, err := cfg.Datasets(ctx, "", ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	p.Dialect = ""
-	if _, _, err := configOf(p, nil).ListedDatasets(t.Context(), ""); !errors.Is(err, dialect.ErrNotShown) {
+	if _, _, err := configOf(p, nil).Datasets(t.Context(), "", ""); !errors.Is(err, dialect.ErrNotShown) {
 		t.Errorf("by the contract alone: %v", err)
+	}
+}
+
+func TestAListWithoutCountsIsStillAList(t *testing.T) {
+	counts := `[{"id":"gd_1","size":7},{"id":"gd_2","size":-4}]`
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/datasets/list" {
+			_, _ = io.WriteString(w, counts)
+			return
+		}
+		_, _ = io.WriteString(w, `[{"id":"gd_1"},{"id":"gd_2"}]`)
+	})
+	p.Dialect = dialect.Embedded().Name()
+	sets, _, err := configOf(p, nil).Datasets(t.Context(), "", "")
+	if err != nil || len(sets) != 2 || sets[0].Records == nil || *sets[0].Records != 7 || sets[1].Records != nil {
+		t.Errorf("%+v, %v", sets, err)
+	}
+	counts = "{}"
+	sets, _, err = configOf(p, nil).Datasets(t.Context(), "", "")
+	if call := (*exchange.CallError)(nil); !errors.As(err, &call) || len(sets) != 2 {
+		t.Errorf("without counts: %+v, %v", sets, err)
 	}
 }
 
@@ -205,7 +226,7 @@ func TestWhatIsPendingHasTwoNames(t *testing.T) {
 }
 
 func TestACallThatFailsHasItsEvidence(t *testing.T) {
-	const path = "/datasets/list"
+	const path = "/datasets/v3/scrapers"
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		class  model.Class
@@ -232,12 +253,12 @@ func TestACallThatFailsHasItsEvidence(t *testing.T) {
 			"reset (at the service) GET " + path + ": EOF",
 		}},
 		"another shape": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, model.ClassOutside, model.CauseNetwork, 0, []string{
-			"malformed (at the service) the answer is not a list of data sets",
+			"malformed (at the service) the answer is not a list of scrapers",
 		}},
 	} {
 		p := servicetest.API(t, c.answer)
 		p.Dialect = dialect.Embedded().Name()
-		_, _, err := configOf(p, nil).ListedDatasets(t.Context(), "")
+		_, _, err := configOf(p, nil).Datasets(t.Context(), "", "")
 		var call *exchange.CallError
 		if !errors.As(err, &call) {
 			t.Errorf("%s: %v", name, err)

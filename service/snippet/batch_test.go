@@ -32,7 +32,7 @@ func checkArguments(t *testing.T, got []string) {
 const printer = "/usr/bin/printf"
 
 func TestALineOfCronBeginsTheBatchOfTheDay(t *testing.T) {
-	text := Batch(Options{Program: printer, Profile: "my own", Config: "/etc/z.toml"}, words, "prices", false)
+	text := noerr.Try(Write(Batch, "cron", Options{Program: printer, Profile: "my own", Config: "/etc/z.toml", Batch: words, Series: "prices"})).Must(t)
 	var line string
 	for l := range strings.Lines(text) {
 		if !strings.HasPrefix(l, "#") {
@@ -51,7 +51,7 @@ func TestALineOfCronBeginsTheBatchOfTheDay(t *testing.T) {
 }
 
 func TestAUnitBeginsTheBatchOfTheDay(t *testing.T) {
-	text := Batch(Options{Program: printer, Profile: "my own", Config: "/etc/z.toml"}, words, "prices", true)
+	text := noerr.Try(Write(Batch, "systemd", Options{Program: printer, Profile: "my own", Config: "/etc/z.toml", Batch: words, Series: "prices"})).Must(t)
 	_, after, found := strings.Cut(text, "\nExecStart=/bin/sh -c \"")
 	line, _, _ := strings.Cut(after, "\n")
 	if !found || !strings.HasSuffix(line, `"`) || !strings.Contains(text, "zonedeck-prices.timer") || !strings.Contains(text, "29 it stopped at its cap") {

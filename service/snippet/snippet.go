@@ -1,6 +1,6 @@
-// Package snippet writes the check of the keys as text for the programs that run things at
-// their time: cron, systemd, GitHub and GitLab. The texts hold no secret. The Keys tab and
-// 'zonedeck keys snippet' hand them out. It keeps no state.
+// Package snippet writes what zonedeck does on schedule (the check of the keys, a batch a day, following the jobs) as
+// text for the programs that run it: cron, systemd, GitHub and GitLab. The texts hold no secret. The Keys tab and
+// 'zonedeck schedule' hand them out. It keeps no state.
 package snippet
 
 import (
@@ -32,6 +32,9 @@ type Options struct {
 	// Intervals are the days that values are used, by level, where the configuration says them. A runner
 	// of CI has no configuration of its own: the text writes one with them.
 	Intervals map[model.Level]int
+	// Batch are the words of the command that begins a batch, and Series the name that gets the date behind it.
+	Batch  []string
+	Series string
 }
 
 // Kind is one program that a text is written for.
@@ -40,29 +43,50 @@ type Kind struct {
 	write       func(o Options) string
 }
 
-// Kinds lists the texts.
-func Kinds() []Kind {
-	return []Kind{
-		{"cron", "a line of a crontab", cron},
-		{"systemd", "a systemd service and its timer", systemd},
-		{"github", "a workflow of GitHub Actions", github},
-		{"gitlab", "a scheduled job of GitLab CI", gitlab},
+// What a text has run: the check of the keys, 'zonedeck jobs follow', or a batch every day.
+const (
+	Keys  = "keys"
+	Jobs  = "jobs"
+	Batch = "batch"
+)
+
+// Kinds lists the texts that there are for Keys, Jobs or Batch.
+func Kinds(subject string) []Kind {
+	switch subject {
+	case Jobs:
+		return []Kind{{"systemd", "a systemd service", follow}}
+	case Batch:
+		return []Kind{{"cron", cronTitle, batchCron}, {"systemd", unitTitle, batchUnits}}
+	default:
+		return []Kind{{"cron", cronTitle, cron}, {"systemd", unitTitle, systemd}, {"github", "a workflow of GitHub Actions", github}, {"gitlab", "a scheduled job of GitLab CI", gitlab}}
 	}
 }
 
-// Write is the text of a kind; ok is false if there is none of the name.
-func Write(name string, o Options) (text string, ok bool) {
-	for _, k := range Kinds() {
+const cronTitle, unitTitle = "a line of a crontab", "a systemd service and its timer"
+
+// Names are the names of kinds in words: "cron or systemd".
+func Names(kinds []Kind) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, " or ")
+}
+
+// Write is the text of a kind that has Keys, Jobs or Batch run. The error says what there is instead.
+func Write(subject, name string, o Options) (string, error) {
+	kinds := Kinds(subject)
+	for _, k := range kinds {
 		if k.Name == name {
-			return k.write(o), true
+			return k.write(o), nil
 		}
 	}
-	return "", false
+	return "", fmt.Errorf("there is no text for %q: write %s", name, Names(kinds))
 }
 
-// Command is the command line that prints the text of a kind.
+// Command is the command line that prints the check of the keys for a kind.
 func Command(name string, o Options) string {
-	command := "zonedeck keys snippet " + name
+	command := "zonedeck schedule keys --as " + name
 	if o.Config != "" {
 		command += " --config " + word(absolute(o.Config))
 	}
@@ -202,22 +226,26 @@ const batchCodes = `# A second call of one day goes on with that day's batch, or
 # with the --database that stands below, if one does; 2 a row cannot be used, 32 the input has changed since the batch of this name began: nothing was sent.
 `
 
-// Batch is the text that begins a batch every day, for cron or, with units, for systemd. words are those of its command,
-// and series is the name that gets the date behind it.
-func Batch(o Options, words []string, series string, units bool) string {
-	command := o.command(word)
-	for _, w := range words {
+// batch is the command that begins the batch of the day, and what explains how it ends.
+func (o Options) batch() (command, notes string) {
+	command, notes = o.command(word), batchCodes
+	for _, w := range o.Batch {
 		command += " " + word(w)
 	}
-	command += ` --once "` + series + `-$(date +%F)"`
-	notes := batchCodes
 	if o.Database != "" {
 		notes += "# cron and systemd have no variables of your shell: what --database refers to, and the password, have to be where they find them (~/.pgpass).\n"
 	}
-	if !units {
-		return "# A batch of zonedeck, every morning. cron mails what is printed.\n" + notes +
-			"17 5 * * * " + strings.ReplaceAll(command, "%", `\%`) + "\n"
-	}
+	return command + ` --once "` + o.Series + `-$(date +%F)"`, notes
+}
+
+func batchCron(o Options) string {
+	command, notes := o.batch()
+	return "# A batch of zonedeck, every morning. cron mails what is printed.\n" + notes +
+		"17 5 * * * " + strings.ReplaceAll(command, "%", `\%`) + "\n"
+}
+
+func batchUnits(o Options) string {
+	command, notes := o.batch()
 	return fmt.Sprintf(`# ~/.config/systemd/user/zonedeck-%[1]s.service
 # It fails, and so tells OnFailure= or your monitoring, with any exit code but 0.
 %[2]s[Unit]
@@ -239,7 +267,7 @@ Persistent=true
 
 [Install]
 WantedBy=timers.target
-`, series, notes, unitWord("exec "+command))
+`, o.Series, notes, unitWord("exec "+command))
 }
 
 // yaml quotes a text as a YAML string.
@@ -321,9 +349,8 @@ zonedeck keys:
 `
 }
 
-// Follow is a systemd unit that follows the jobs of a profile, or of the default one where
-// Profile is empty. It uses Program, Config, Profile and Database alone.
-func Follow(o Options) string {
+// follow is a unit that follows the jobs of a profile, or of the default one where Profile is empty.
+func follow(o Options) string {
 	name, command := "zonedeck-jobs.service", o.command(unitWord)
 	return fmt.Sprintf(`# ~/.config/systemd/user/%[1]s
 # systemctl --user enable --now %[1]s; loginctl enable-linger has it run while nobody is logged in.

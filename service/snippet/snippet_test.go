@@ -25,11 +25,7 @@ func program(t *testing.T, name string) string {
 
 func text(t *testing.T, kind string, o Options) string {
 	t.Helper()
-	s, ok := Write(kind, o)
-	if !ok {
-		t.Fatalf("there is no %s", kind)
-	}
-	return s
+	return noerr.Try(Write(Keys, kind, o)).Must(t)
 }
 
 // sh runs a command as cron and the runners of CI do.
@@ -115,7 +111,7 @@ func TestTheUnitsAreWhatSystemdReads(t *testing.T) {
 func TestTheUnitThatFollowsJobsIsWhatSystemdReads(t *testing.T) {
 	dir := t.TempDir()
 	for profile, want := range map[string]string{"": " jobs follow\n", "my 100 %": ` --profile "my 100 %%" jobs follow` + "\n"} {
-		unit := Follow(Options{Program: program(t, "zonedeck"), Profile: profile})
+		unit := follow(Options{Program: program(t, "zonedeck"), Profile: profile})
 		if !strings.Contains(unit, want) || !strings.Contains(unit, "\n[Service]\nType=exec\nExecStart=") {
 			t.Fatal(unit)
 		}
@@ -155,8 +151,10 @@ func TestTheCommandOfAWorkflowRuns(t *testing.T) {
 			t.Errorf("%s: %v", kind, depths)
 		}
 	}
-	if _, ok := Write("at", Options{}); ok {
-		t.Error("there is a text of no kind")
+	for subject, want := range map[string]string{Keys: "cron or systemd or github or gitlab", Jobs: "systemd", Batch: "cron or systemd"} {
+		if _, err := Write(subject, "at", Options{}); err == nil || err.Error() != `there is no text for "at": write `+want {
+			t.Errorf("%s: %v", subject, err)
+		}
 	}
 }
 
@@ -236,10 +234,10 @@ func TestThisMachineRunsTheProgramByItsPath(t *testing.T) {
 			t.Errorf("%s lacks %q:\n%s", kind, want, got)
 		}
 	}
-	if got, want := Follow(Options{Profile: "acme", Config: "my conf%.toml"}), inUnit+"--profile acme jobs follow\n"; !strings.Contains(got, want) {
+	if got, want := follow(Options{Profile: "acme", Config: "my conf%.toml"}), inUnit+"--profile acme jobs follow\n"; !strings.Contains(got, want) {
 		t.Errorf("it lacks %q:\n%s", want, got)
 	}
-	if got := Follow(Options{}); !strings.Contains(got, "ExecStart="+unitWord(exe)+" jobs follow") {
+	if got := follow(Options{}); !strings.Contains(got, "ExecStart="+unitWord(exe)+" jobs follow") {
 		t.Errorf("%s", got)
 	}
 }

@@ -28,8 +28,8 @@ type AgentDataset struct {
 }
 
 // NewAgentDataset is a data set.
-func NewAgentDataset(d model.ListedDataset) AgentDataset {
-	return AgentDataset{ID: d.ID, Kind: string(d.Kind), Name: d.Name, Records: counted(d.Records)}
+func NewAgentDataset(d model.Dataset) AgentDataset {
+	return AgentDataset{ID: d.ID, Kind: string(d.Kind), Name: d.Name, Records: d.Records}
 }
 
 // AgentDiagnosis is a verdict as an agent sees it.

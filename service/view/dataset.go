@@ -36,7 +36,7 @@ func newOrigin(l catalogue.Listing, now time.Time) Origin {
 	return out
 }
 
-// Dataset is a data set (docs/schema/catalogue.json).
+// Dataset is a data set (docs/schema/datasets.json).
 type Dataset struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -44,6 +44,7 @@ type Dataset struct {
 	Kind        string   `json:"kind" enum:"crawl|deep_lookup|discover|scraper|search"`
 	Domain      string   `json:"domain"`
 	Description string   `json:"description"`
+	Records     *int64   `json:"records" jsonschema:"that it holds; null where it is not shown"`
 	Methods     []Method `json:"methods" jsonschema:"empty where they are not shown"`
 }
 
@@ -68,7 +69,7 @@ type InputField struct {
 func newDataset(c model.Dataset) Dataset {
 	return Dataset{
 		ID: c.ID, Name: c.Name, Names: list(c.Names), Kind: string(c.Kind), Domain: c.Domain, Description: c.Description,
-		Methods: each(c.CollectMethods(), newMethod),
+		Records: c.Records, Methods: each(c.CollectMethods(), newMethod),
 	}
 }
 
@@ -82,22 +83,14 @@ func newMethod(m model.CollectMethod) Method {
 	return method
 }
 
-// ListedDataset is a data set (docs/schema/datasets.json).
-type ListedDataset struct {
-	ID      string `json:"id"`
-	Kind    string `json:"kind" enum:"crawl|deep_lookup|discover|scraper|search" jsonschema:"as told by identifier and name; 'datasets list' has the service's own word"`
-	Name    string `json:"name"`
-	Records *int64 `json:"records" jsonschema:"that it holds; null where it is not shown"`
-}
-
-// Catalogue are data sets and where they are from (docs/schema/catalogue.json).
+// Catalogue are data sets and where they are from (docs/schema/datasets.json).
 type Catalogue struct {
 	SchemaVersion Version `json:"schema_version"`
 	Origin
 	Datasets []Dataset `json:"datasets"`
 }
 
-// CatalogueDataset is one data set and where it is from (docs/schema/catalogue-dataset.json).
+// CatalogueDataset is one data set and where it is from (docs/schema/dataset.json).
 type CatalogueDataset struct {
 	SchemaVersion Version `json:"schema_version"`
 	Origin
@@ -112,17 +105,4 @@ func NewCatalogue(l catalogue.Listing, found []model.Dataset, now time.Time) Cat
 // NewCatalogueDataset is a data set of a list.
 func NewCatalogueDataset(l catalogue.Listing, c model.Dataset, now time.Time) CatalogueDataset {
 	return CatalogueDataset{Origin: newOrigin(l, now), Dataset: newDataset(c)}
-}
-
-// ListedDatasets are what "jobs datasets --json" prints (docs/schema/datasets.json).
-type ListedDatasets struct {
-	SchemaVersion Version         `json:"schema_version"`
-	Datasets      []ListedDataset `json:"datasets"`
-}
-
-// NewListedDatasets are data sets as the service lists them.
-func NewListedDatasets(sets []model.ListedDataset) ListedDatasets {
-	return ListedDatasets{Datasets: each(sets, func(s model.ListedDataset) ListedDataset {
-		return ListedDataset{ID: s.ID, Kind: string(s.Kind), Name: s.Name, Records: counted(s.Records)}
-	})}
 }

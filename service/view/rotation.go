@@ -55,7 +55,7 @@ func NewRotation(p keystore.RotationPlan, err error) Rotation {
 // stampFormat is RFC 3339 with milliseconds.
 const stampFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// Password is what "proxy password --json" prints (docs/schema/zones-password.json).
+// Password is what "zones password --json" prints (docs/schema/zones-password.json).
 type Password struct {
 	SchemaVersion Version        `json:"schema_version"`
 	Zone          string         `json:"zone"`

@@ -84,7 +84,7 @@ its cap.`,
 	})
 	b := batchCommands{a}
 	cmd.AddCommand(b.probe(), b.list(), b.show(), b.resume(), b.pause(), b.set(),
-		b.unanswered(), b.results(), b.bodies(), b.body(), b.retry(), b.report(), b.schedule(), b.remove())
+		b.unanswered(), b.results(), b.bodies(), b.body(), b.retry(), b.report(), b.remove())
 	return cmd
 }
 

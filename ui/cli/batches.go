@@ -248,24 +248,24 @@ type batchRemoveFlags struct {
 
 func (b batchCommands) remove() *cobra.Command {
 	return command(b.app, spec[batchRemoveFlags]{
-		use: "remove ID", short: "Delete a batch with its results and bodies",
-		args: oneBatch("delete"), needs: func(batchRemoveFlags) needs { return needs{} },
+		use: "remove ID", short: "Remove a batch with its results and bodies",
+		args: oneBatch("remove"), needs: func(batchRemoveFlags) needs { return needs{} },
 		run: func(ctx context.Context, t *task, f batchRemoveFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			ok, err := t.app.confirmed(f.Yes, fmt.Sprintf("Delete batch %s with %s and all bodies? They cannot be brought back.", s.ID, text.Counted(int(s.Tally.Answered), "result")))
+			ok, err := t.app.confirmed(f.Yes, fmt.Sprintf("Remove batch %s with %s and all bodies? They cannot be brought back.", s.ID, text.Counted(int(s.Tally.Answered), "result")))
 			switch {
 			case err != nil:
 				return printed{}, err
 			case !ok:
-				return printed{done: "nothing was deleted"}, nil
+				return printed{done: "nothing was removed"}, nil
 			}
 			if err := t.Batches.Remove(ctx, s.ID); err != nil {
 				return printed{}, batchError(ctx, err)
 			}
-			return printed{done: "batch " + s.ID + " is deleted"}, nil
+			return printed{done: "batch " + s.ID + " is removed"}, nil
 		},
 	})
 }

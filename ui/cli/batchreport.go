@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/batch"
-	"zonedeck/service/snippet"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
 )
@@ -75,44 +74,4 @@ func markdown(title string, rows [][]string) string {
 		fmt.Fprintf(&out, "| %s | %s |\n", cell.Replace(row[0]), cell.Replace(row[1]))
 	}
 	return out.String()
-}
-
-type batchScheduleFlags struct {
-	Cron    bool   `flag:"cron" without:"systemd" help:"a line for crontab"`
-	Systemd bool   `flag:"systemd" help:"a service and a timer for the user's systemd"`
-	Program string `flag:"program" help:"path of zonedeck on that machine (default: the path of this program)"`
-	jsonFlag
-}
-
-func (b batchCommands) schedule() *cobra.Command {
-	return command(b.app, spec[batchScheduleFlags]{
-		use: "schedule ID", short: "Print text for cron or systemd that begins a batch like this one every morning",
-		long: `Prints text that you put where cron or systemd reads it; nothing is installed. It
-reads the file of this batch anew every day, under a name with the date, so that a
-second call of one day goes on with that day's batch.`,
-		args: oneBatch("schedule"), needs: func(batchScheduleFlags) needs { return needs{journal: true} },
-		run: func(ctx context.Context, t *task, f batchScheduleFlags, args []string) (printed, error) {
-			if f.Cron == f.Systemd {
-				return printed{}, usage("give --cron or --systemd")
-			}
-			if err := oneLineFlag("--program", f.Program); err != nil {
-				return printed{}, err
-			}
-			s, err := t.Batches.Show(ctx, args[0])
-			if err != nil {
-				return printed{}, batchError(ctx, err)
-			}
-			words, err := s.Args()
-			if err != nil {
-				return printed{}, usage("%s cannot be scheduled: %w", s.ID, err)
-			}
-			for _, w := range words {
-				if strings.ContainsAny(w, "\n\r") {
-					return printed{}, usage("%s cannot be scheduled: %q has more than one line", s.ID, model.Cut(w, 40))
-				}
-			}
-			o := snippet.Options{Program: f.Program, Profile: s.Profile, Config: b.config()}
-			return printedText(snippet.Batch(o, words, s.Series(), f.Systemd)), nil
-		},
-	})
 }

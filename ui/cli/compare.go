@@ -36,17 +36,11 @@ func (f compareFlags) needs() needs {
 	return f.askFlags.needs()
 }
 
-// hidden is a command under its former name.
-func hidden(name string, cmd *cobra.Command) *cobra.Command {
-	_, arguments, _ := strings.Cut(cmd.Use, " ")
-	cmd.Use, cmd.Hidden = strings.TrimSpace(name+" "+arguments), true
-	return cmd
-}
-
 func (a *app) compareCommand() *cobra.Command {
 	return command(a, spec[compareFlags]{
-		use:   "compare [URL]",
-		short: "Compare zones and access methods for one page, or the proxy logins of zones",
+		use:     "compare [URL]",
+		aliases: []string{"twin"},
+		short:   "Compare zones and access methods for one page, or the proxy logins of zones",
 		long: `Fetches one page through each of the zones by each of the access methods, side
 by side, and prints a line for each: class, status, time, bytes, required
 fields, cost. With --input it compares the zones over a list.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/view"
@@ -29,24 +27,6 @@ const (
 	baselineSave    = "save"
 	baselineCompare = "compare"
 )
-
-type formerMatrixFlags struct {
-	loginsFlags
-	Target string `flag:"target" help:"page to fetch through the proxy (default: the dialect's page that tells the country)"`
-	jsonFlag
-}
-
-// proxyMatrixCommand is the former 'compare --logins'.
-func (a *app) proxyMatrixCommand() *cobra.Command {
-	return command(a, spec[formerMatrixFlags]{
-		use: "matrix", hidden: true,
-		short: "Test the proxy logins of several zones and compare them with a baseline, like 'compare --logins'",
-		needs: func(formerMatrixFlags) needs { return needs{journal: true, rules: true} },
-		run: func(ctx context.Context, t *task, f formerMatrixFlags, _ []string) (printed, error) {
-			return t.compareLogins(ctx, f.loginsFlags, f.Target)
-		},
-	})
-}
 
 func (t *task) compareLogins(ctx context.Context, f loginsFlags, target string) (printed, error) {
 	switch {

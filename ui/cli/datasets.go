@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,10 +26,11 @@ func (a *app) datasetsListCommand() *cobra.Command {
 	return command(a, spec[catalogueFlags]{
 		use:   "list [WORD...]",
 		short: "List the data sets, or those that match all the words",
-		long: `Lists the data sets that jobs can be started for. It is the service's list, kept
-for a day, if the profile's dialect knows how to ask for it; otherwise a list in
-the program, from public sources. Standard error says which one it is and how
-old.
+		long: `Lists the data sets that jobs can be started for, and the products whose jobs have
+none. It is the service's list, kept for a day, if the profile's dialect knows how
+to ask for it; otherwise a list in the program, from public sources. Standard
+error says which one it is and how old. RECORDS is how many a data set holds, where
+the service shows that.
 
 A word is looked for in names, identifiers, sites and descriptions. kind:search
 lists one kind (scraper, crawl, search, discover, deep_lookup).`,
@@ -98,11 +100,19 @@ func listDatasets(ctx context.Context, t *task, f catalogueFlags, words []string
 	if len(found) == 0 && !f.JSON {
 		return printed{}, fail(exitChecksFailed, "none of %d data sets has the words %q", len(l.Datasets), wanted)
 	}
-	rows := [][]string{{"DATASET", "KIND", "NAME", "INPUTS"}}
+	rows := [][]string{{"DATASET", "KIND", "RECORDS", "NAME", "INPUTS"}}
 	for _, c := range found {
-		rows = append(rows, []string{c.ID, string(c.Kind), c.Title(), methodWords(c)})
+		rows = append(rows, []string{c.ID, string(c.Kind), recordsHeld(c), c.Title(), methodWords(c)})
 	}
 	return printed{object: view.NewCatalogue(l, found, t.Now()), rows: rows}, nil
+}
+
+// recordsHeld is how many records a data set holds.
+func recordsHeld(c model.Dataset) string {
+	if c.Records == nil {
+		return "-"
+	}
+	return fmt.Sprint(*c.Records)
 }
 
 // methodWords lists the ways to collect, in a word or two each.

@@ -43,8 +43,7 @@ func (f diagnoseFlags) needs() needs {
 	return f.askFlags.needs()
 }
 
-// diagnoseCommand makes the command; split is its former name, under which it always fetches.
-func (a *app) diagnoseCommand(split bool) *cobra.Command {
+func (a *app) diagnoseCommand() *cobra.Command {
 	return command(a, spec[diagnoseFlags]{
 		use:   "diagnose FILE|-|URL",
 		short: "Say what class a saved answer has, or find out what refuses a page: the key, the zone or the site",
@@ -68,7 +67,7 @@ first fetch, as for request.`,
 		help: map[string]string{"dialect": "dialect that reads the service's headers: " + strings.Join(dialect.Names(), " or ") + " (default: the one that knows them)"},
 		args: oneArg("the file of the answer, - for standard input, or the URL to fetch"),
 		check: func(f *diagnoseFlags, args []string) error {
-			f.fetches = split || f.Given.has("zone") || strings.Contains(args[0], "://")
+			f.fetches = f.Given.has("zone") || strings.Contains(args[0], "://")
 			ignored := f.Given.ignored(!f.fetches, []string{"dialect", "url", "rules"}, []string{"via", "require", "json", "help"})
 			switch {
 			case ignored != "" && f.fetches:

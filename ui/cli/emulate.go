@@ -56,6 +56,7 @@ An unknown field is refused by name; --loose lets it pass.`,
 			return printed{}, a.emulate(ctx, f)
 		},
 	})
+	cmd.AddCommand(a.emulateResetCommand())
 	_ = cmd.Flags().MarkHidden(local.ServeUsersFlag) // the program itself gives it
 	return cmd
 }

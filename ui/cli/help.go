@@ -20,9 +20,9 @@ var groups = []struct {
 }{
 	{"Start here", []string{"request", "profiles", "paths", "completion", "help", "version"}},
 	{"Fetch and compare", []string{"compare", "diagnose", "batch", "worker", "saved", "export", "har", "rules", "zones", "proxy"}},
-	{"Jobs", []string{"jobs", "datasets", "webhook", "drift"}},
+	{"Jobs", []string{"jobs", "datasets", "webhook", "drift", "schedule"}},
 	{"Keys and accounts", []string{"keys", "secrets", "account"}},
-	{"Emulator and agents", []string{"emulate", "emulator", "mcp"}},
+	{"Emulator and agents", []string{"emulate", "mcp"}},
 }
 
 // addHelp gives the commands of root their groups, and their help the examples of docs/commands.md.

@@ -14,11 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
-	"zonedeck/service/snippet"
 	"zonedeck/service/view"
 )
 
@@ -42,7 +40,7 @@ the jobs of the embedded emulator need --profile ` + model.LocalName + `, becaus
 the process that uses it. Nothing is downloaded.
 
 It runs until it is interrupted or gets SIGTERM, and then exits with 0. To run it
-as a service, see 'zonedeck jobs unit'.
+as a service, see 'zonedeck schedule jobs'.
 
 The keys of other profiles come from the inventory. Nobody is asked for a
 passphrase for them, and --admin-reason does not apply to them. If keys of two
@@ -213,25 +211,4 @@ func (a *app) warnOfJobs() func(jobs.Followed) {
 			a.warn("jobs of profile %s are not followed (for example %s): %s", r.profile, e.Job.ID, r.text)
 		}
 	}
-}
-
-type unitFlags struct {
-	Program string `flag:"program" help:"path of zonedeck on that machine (default: the path of this program)"`
-	jsonFlag
-}
-
-func (a *app) jobsUnitCommand() *cobra.Command {
-	return command(a, spec[unitFlags]{
-		use:   "unit",
-		short: "Print a systemd unit that follows all jobs",
-		long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. One unit
-is enough for all profiles in the config file. --profile, --config and
---database, if given, are passed to that command.`,
-		run: func(_ context.Context, _ *task, f unitFlags, _ []string) (printed, error) {
-			if err := cmp.Or(oneLineFlag("--program", f.Program), oneLineFlag("--profile", a.flags.profile), oneLineFlag("--config", a.config()), oneLineFlag("--database", a.flags.database), service.CheckDatabase(a.flags.database)); err != nil {
-				return printed{}, err
-			}
-			return printedText(snippet.Follow(snippet.Options{Program: f.Program, Profile: a.flags.profile, Config: a.config(), Database: a.flags.database})), nil
-		},
-	})
 }

@@ -17,7 +17,7 @@ import (
 func (t *task) remoteJobs(ctx context.Context, f jobListFlags) (printed, error) {
 	list, err := t.Jobs.RemoteJobs(ctx, f.Key, f.Datasets, f.Limit)
 	if errors.Is(err, jobs.ErrNoDataset) {
-		return printed{}, usage("--remote: %w: name one with --dataset ('zonedeck jobs datasets' lists them)", err)
+		return printed{}, usage("--remote: %w: name one with --dataset ('zonedeck datasets list' lists them)", err)
 	}
 	for name, n := range list.Skipped {
 		t.app.say("zonedeck: %d jobs of %s were left out: their identifiers cannot be used", n, name)
@@ -39,27 +39,6 @@ func (t *task) remoteJobs(ctx context.Context, f jobListFlags) (printed, error) 
 		out.rows = append(out.rows, []string{cmp.Or(j.Wire, "-"), j.Snapshot, j.Dataset, known(j.Records), created, cmp.Or(list.IDs[j.Snapshot], "-")})
 	}
 	return out, nil
-}
-
-func (a *app) jobsDatasetsCommand() *cobra.Command {
-	return command(a, spec[askFlag]{
-		use:   "datasets",
-		short: "List the service's data sets, and products whose jobs have none",
-		run: func(ctx context.Context, t *task, f askFlag, _ []string) (printed, error) {
-			sets, skipped, err := t.Overview.ListedDatasets(ctx, f.Key)
-			if err != nil {
-				return printed{}, jobError(ctx, err)
-			}
-			if skipped > 0 {
-				t.app.say("zonedeck: %d data sets were left out: their identifiers cannot be used", skipped)
-			}
-			rows := [][]string{{"DATASET", "KIND", "RECORDS", "NAME"}}
-			for _, s := range sets {
-				rows = append(rows, []string{s.ID, string(s.Kind), known(s.Records), s.Name})
-			}
-			return printed{object: view.NewListedDatasets(sets), rows: rows}, nil
-		},
-	})
 }
 
 type adoptFlags struct {

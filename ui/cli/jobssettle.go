@@ -29,9 +29,8 @@ type settleFlags struct {
 
 func (a *app) jobsSettleCommand() *cobra.Command {
 	return command(a, spec[settleFlags]{
-		use:     "settle ID",
-		aliases: []string{"resolve"},
-		short:   "Settle what became of a job that may have started",
+		use:   "settle ID",
+		short: "Settle what became of a job that may have started",
 		long: `Without flags, lists which jobs of the service's list a job that may have
 started could be: those of its data set, begun about then, unknown to the ledger.
 

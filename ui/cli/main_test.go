@@ -231,7 +231,7 @@ func TestEveryClassAndCauseHasItsExitCode(t *testing.T) {
 }
 
 func TestALineBreakIsNotWrittenIntoALine(t *testing.T) {
-	for flag, command := range map[string]string{"--program": "keys snippet cron", "--metrics": "keys snippet systemd", "--profile": "jobs unit"} {
+	for flag, command := range map[string]string{"--program": "schedule keys --as cron", "--metrics": "schedule keys --as systemd", "--profile": "schedule jobs --as systemd"} {
 		p, stdout, stderr := process(t, nil, append(strings.Fields(command), flag, "a\nb")...)
 		if code := Main(t.Context(), p); code != 2 || stdout.Len() > 0 || !strings.Contains(stderr.String(), flag+": a line break") {
 			t.Errorf("%s: %d, %q, %q", command, code, stdout, stderr)

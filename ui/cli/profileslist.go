@@ -81,7 +81,7 @@ func profilePrinted(p view.Profile) printed {
 type profilesRemoveFlags struct {
 	Yes         bool `flag:"yes" help:"do not ask for confirmation"`
 	WithKey     bool `flag:"with-key" help:"also remove the record of its key"`
-	WithSecrets bool `flag:"with-secrets" help:"also delete the secrets behind its references"`
+	WithSecrets bool `flag:"with-secrets" help:"also remove the secrets behind its references"`
 	jsonFlag
 }
 
@@ -95,7 +95,7 @@ it. Nothing is removed at the service, and the history stays.
 --with-key also removes the record of its key, and --with-secrets the secrets
 behind its keyring: and file: references. What another profile or key refers to
 stays. Without --with-secrets the secrets stay in their store, and the command
-names them, so that 'zonedeck secrets remove' can delete them later.
+names them, so that 'zonedeck secrets remove' can remove them later.
 
 What a rotation under way needs is never removed, nor a key that a job in flight
 or a saved request needs.`,
@@ -123,7 +123,7 @@ func removeProfile(ctx context.Context, t *task, f profilesRemoveFlags, args []s
 	}
 	t.app.say("zonedeck: removed %s", strings.Join(goes, "; "))
 	for _, ref := range stays {
-		t.app.say("zonedeck: the secret behind %s stays in its store; 'zonedeck secrets remove %s' deletes it", ref, ref)
+		t.app.say("zonedeck: the secret behind %s stays in its store; 'zonedeck secrets remove %s' removes it", ref, ref)
 	}
 	return printed{object: view.ProfileRemoval{Profile: args[0], Removed: goes, Orphaned: stays}}, t.sayDefault()
 }

@@ -10,7 +10,7 @@ import (
 	"zonedeck/service/local"
 )
 
-func (a *app) emulatorResetCommand() *cobra.Command {
+func (a *app) emulateResetCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
 		use:   "reset",
 		short: "Return the embedded emulator to its first day",

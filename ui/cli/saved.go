@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) savedCommand() *cobra.Command {
-	return group("saved", "Add, list, show, rename, delete and restore saved requests",
+	return group("saved", "Add, list, show, rename, remove and restore saved requests",
 		a.savedAddCommand(),
 		a.savedCall("list", "List the saved requests", cobra.NoArgs, func(ctx context.Context, s *saved.Store, _ []string) (printed, error) {
 			list, err := s.List(ctx)
@@ -27,11 +27,11 @@ func (a *app) savedCommand() *cobra.Command {
 		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", cobra.ExactArgs(2), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
 			return printed{done: fmt.Sprintf("%s is %s now", args[0], args[1])}, s.Rename(ctx, args[0], args[1])
 		}),
-		a.savedCall("delete NAME", "Delete a saved request; restore brings it back", cobra.ExactArgs(1), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
-			kept := fmt.Sprintf("%s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
+		a.savedCall("remove NAME", "Remove a saved request; restore brings it back", cobra.ExactArgs(1), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+			kept := fmt.Sprintf("%s is kept in %s until %d more are removed; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
 			return printed{done: kept}, s.Delete(ctx, args[0])
 		}),
-		a.savedCall("restore [NAME]", "Bring back a saved request that was deleted; without NAME, list them", cobra.MaximumNArgs(1), restoreSaved),
+		a.savedCall("restore [NAME]", "Bring back a saved request that was removed; without NAME, list them", cobra.MaximumNArgs(1), restoreSaved),
 	)
 }
 
@@ -63,7 +63,7 @@ func (a *app) showSaved(ctx context.Context, s *saved.Store, args []string) (pri
 
 type savedAddFlags struct {
 	composedFlags
-	Replace bool `flag:"replace" help:"take the place of a request of this name"`
+	Force bool `flag:"force" help:"replace a request of this name"`
 }
 
 func (a *app) savedAddCommand() *cobra.Command {
@@ -93,10 +93,10 @@ Secret headers are left out, unless they are variables.`,
 			if err := errors.Join(append(wrong, mistakes(report, f.Tool != "")...)...); err != nil {
 				return printed{}, usage("%w", err)
 			}
-			omitted, err := saved.New(t.Paths.RequestsDir()).Save(ctx, args[0], report.Request, f.Replace)
+			omitted, err := saved.New(t.Paths.RequestsDir()).Save(ctx, args[0], report.Request, f.Force)
 			switch {
 			case errors.Is(err, saved.ErrExists):
-				return printed{}, usage("%w; --replace takes its place", err)
+				return printed{}, usage("%w; --force replaces it", err)
 			case errors.Is(err, saved.ErrName):
 				return printed{}, usage("%w", err)
 			case err != nil:

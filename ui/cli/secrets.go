@@ -94,8 +94,8 @@ type secretsRemoveFlags struct {
 func (a *app) secretsRemoveCommand() *cobra.Command {
 	return command(a, spec[secretsRemoveFlags]{
 		use:   "remove REFERENCE",
-		short: "Delete a value that nothing refers to, for example one that an abandoned rotation left",
-		long: `Deletes the value behind a keyring: or file: reference. It keeps a value that a
+		short: "Remove a value that nothing refers to, for example one that an abandoned rotation left",
+		long: `Removes the value behind a keyring: or file: reference. It keeps a value that a
 key, a zone, a variable or a rotation under way needs.
 
 'secrets list' shows what abandoned rotations left. The service may still accept
@@ -103,16 +103,16 @@ such a value.`,
 		args:  oneArg("a reference, as file:NAME or keyring:service/name"),
 		needs: func(secretsRemoveFlags) needs { return needs{none: true} },
 		run: func(ctx context.Context, t *task, f secretsRemoveFlags, args []string) (printed, error) {
-			ref, err := storable(args[0], "it deletes only what it stores")
+			ref, err := storable(args[0], "it removes only what it stores")
 			if err != nil {
 				return printed{}, err
 			}
-			ok, err := t.app.confirmed(f.Yes, "Delete the value behind "+ref.Label()+"? It cannot be brought back.")
+			ok, err := t.app.confirmed(f.Yes, "Remove the value behind "+ref.Label()+"? It cannot be brought back.")
 			switch {
 			case err != nil:
 				return printed{}, err
 			case !ok:
-				return printed{done: "nothing was deleted"}, nil
+				return printed{done: "nothing was removed"}, nil
 			}
 			if err := t.Profiles.RemoveSecret(ctx, args[0]); err != nil {
 				return printed{}, fail(exitState, "%w", err)
@@ -136,7 +136,7 @@ in the console's other store.
 
 Each is written to the new store and read back. Then the references in the
 config file, in the key inventory and in what the jobs of the ledger asked for
-are switched, and only then the old one is deleted. What is in a variable or
+are switched, and only then the old one is removed. What is in a variable or
 behind a command stays there.
 
 If a migration was cut short, run the same command again: a journal lets it go

@@ -271,7 +271,7 @@ func (c *Console) tellNotices() tea.Cmd {
 func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 	schedule := kit.Binding{
 		Label: "schedule a batch", Group: "Jobs", Synonyms: "cron systemd timer daily",
-		Disabled: "in a shell, 'zonedeck batch schedule ID' prints the text for cron or systemd",
+		Disabled: "in a shell, 'zonedeck schedule batch ID' prints the text for cron or systemd",
 	}
 	return slices.Concat(profiles.Commands(c.profileDeps(theme)), rates.Commands(c.ratesDeps()), c.rehearsals(theme), []kit.Binding{schedule})
 }

@@ -236,7 +236,7 @@ func (u fakeUses) Used(context.Context) (map[radius.KeyID]journal.KeyUse, error)
 func (u fakeUses) ScanFolders() []string { return u.folders }
 
 func (u fakeUses) Snippets(o servicekeys.SnippetOptions) (out []servicekeys.Snippet) {
-	for _, k := range snippet.Kinds() {
+	for _, k := range snippet.Kinds(snippet.Keys) {
 		out = append(out, servicekeys.Snippet{Title: k.Title, Text: k.Name + " of " + o.Config, Command: snippet.Command(k.Name, o)})
 	}
 	return out

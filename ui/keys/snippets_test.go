@@ -35,7 +35,7 @@ func TestTheCopiedCheckHasTheConfiguration(t *testing.T) {
 			Clipboard: copied,
 		}), 120, 40)
 		s.Press("x")
-		s.Expect("zonedeck keys snippet cron --config '/etc/my conf.toml'", "zonedeck keys snippet gitlab --config '/etc/my conf.toml'")
+		s.Expect("zonedeck schedule keys --as cron --config '/etc/my conf.toml'", "zonedeck schedule keys --as gitlab --config '/etc/my conf.toml'")
 		s.Press("a")
 		s.Expect("copied a workflow of GitHub Actions")
 		if copied.text != "github of /etc/my conf.toml" {

@@ -28,8 +28,8 @@ type Console interface {
 
 	Batches() Batches
 
-	// ListedDatasets lists the data sets of the service; skipped counts those that cannot be used.
-	ListedDatasets(ctx context.Context, key string) (sets []model.ListedDataset, skipped int, err error)
+	// Datasets lists the data sets that jobs can be started for.
+	Datasets(ctx context.Context, key string, anew bool) (jobs.Listing, error)
 	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
 	Job(ctx context.Context, id string) (model.Job, error)
 	Recover(ctx context.Context) ([]model.Job, error)

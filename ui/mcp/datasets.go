@@ -1,9 +1,9 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,7 +16,7 @@ const usualSets, maxSets = 50, 500
 
 func (s *Server) addDatasets(srv *sdk.Server) {
 	add(s, srv, tool[view.DatasetsArgs, view.AgentDatasets]{
-		name: "datasets", help: "List the data sets that jobs can collect, as the service lists them.", reads: true,
+		name: "datasets", help: "List the data sets that jobs can be started for.", reads: true,
 		asks: func(in view.DatasetsArgs) model.HistoryEntry { return model.HistoryEntry{Text: in.Search} },
 		run:  listDatasets,
 	})
@@ -27,19 +27,14 @@ func listDatasets(ctx context.Context, c *call, in view.DatasetsArgs) (view.Agen
 	if err != nil {
 		return view.AgentDatasets{}, "", err
 	}
-	sets, _, err := c.ListedDatasets(ctx, "")
-	if err != nil {
+	l, err := c.Datasets(ctx, "", false)
+	if err = cmp.Or(err, l.Err); err != nil {
 		return view.AgentDatasets{}, "", err
 	}
-	out := view.AgentDatasets{Untrusted: view.AgentDatasetsRemote{Note: view.Untrusted, Datasets: []view.AgentDataset{}}}
-	word := strings.ToLower(in.Search)
-	for _, d := range sets {
-		if !strings.Contains(strings.ToLower(d.ID+" "+d.Name+" "+string(d.Kind)), word) {
-			continue
-		}
-		if out.Total++; out.Total <= limit {
-			out.Untrusted.Datasets = append(out.Untrusted.Datasets, view.NewAgentDataset(d))
-		}
+	found := l.Search(in.Search)
+	out := view.AgentDatasets{Total: len(found), Untrusted: view.AgentDatasetsRemote{Note: view.Untrusted, Datasets: []view.AgentDataset{}}}
+	for _, d := range found[:min(limit, len(found))] {
+		out.Untrusted.Datasets = append(out.Untrusted.Datasets, view.NewAgentDataset(d))
 	}
 	return out, fmt.Sprintf("listed: %d", len(out.Untrusted.Datasets)), nil
 }

@@ -171,8 +171,8 @@ func (b fakeBatches) Newest(_ context.Context, _ string, n int, _ bool) ([]batch
 	return []batch.Result{{N: int64(n), URL: "http://lab.test/1", Class: "captcha", Status: 200, Summary: "it came; " + marked}}, nil
 }
 
-func (f *fake) ListedDatasets(context.Context, string) ([]model.ListedDataset, int, error) {
-	return []model.ListedDataset{{ID: "gd_1", Name: marked}}, 0, nil
+func (f *fake) Datasets(context.Context, string, bool) (jobs.Listing, error) {
+	return jobs.Listing{Datasets: []model.Dataset{{ID: "gd_1", Name: marked}}}, nil
 }
 func (f *fake) Jobs(context.Context, int) ([]model.Job, int, error) { return nil, 0, nil }
 func (f *fake) Job(context.Context, string) (model.Job, error) {

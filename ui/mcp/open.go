@@ -74,7 +74,7 @@ func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key
 	return audit.Keys, audit.Findings, err
 }
 
-// ListedDatasets are those of the service.
-func (a agent) ListedDatasets(ctx context.Context, key string) ([]model.ListedDataset, int, error) {
-	return a.Overview.ListedDatasets(ctx, key)
+// Datasets lists the data sets that jobs can be started for.
+func (a agent) Datasets(ctx context.Context, key string, anew bool) (jobs.Listing, error) {
+	return a.Service.Jobs.Datasets(ctx, key, anew)
 }

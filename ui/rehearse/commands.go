@@ -55,7 +55,7 @@ func Commands(d Deps) []kit.Binding {
 		},
 		{
 			Label: "Emulator: begin again…", Group: group, Synonyms: "reset restart clear", Help: "Its first day again: time, keys, zones and jobs.",
-			Disabled: cmp.Or(why, "end every zonedeck, then run 'zonedeck emulator reset'"),
+			Disabled: cmp.Or(why, "end every zonedeck, then run 'zonedeck emulate reset'"),
 		},
 	}
 }

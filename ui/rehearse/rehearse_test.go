@@ -306,7 +306,7 @@ func TestTimeMovesAfterAConfirmationThatNamesTheConsequence(t *testing.T) {
 			}
 			s.Type("7d")
 			s.Press("ctrl+s")
-			s.Expect("Move time forward?", "(+7d)", "It never goes back", "zonedeck emulator reset")
+			s.Expect("Move time forward?", "(+7d)", "It never goes back", "zonedeck emulate reset")
 			s.After(time.Second)
 			s.Press("n")
 			if e.ahead != 0 {

@@ -39,7 +39,7 @@ func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 	}
 	d, now := f.deps, f.deps.Now()
 	body := fmt.Sprintf("The emulator's clock goes from %s to %s (%s). Keys, sticky sessions and snapshots expire, rotations come due, and faults with a time begin or end; this console and everything else that uses the emulator follow.\n"+
-		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulator reset'.", widget.Moment(now, now), widget.Moment(now.Add(by), now), model.Ahead(by))
+		"It never goes back: to begin again, end every zonedeck and run 'zonedeck emulate reset'.", widget.Moment(now, now), widget.Moment(now.Add(by), now), model.Ahead(by))
 	return widget.Confirm(d.Theme, widget.ConfirmSpec{
 		Title: "Move time forward?", Body: body, Yes: "move it", Intent: f.Work(func() (tea.Msg, error) {
 			return d.Emulator.Advance(d.Ctx, by)

@@ -145,7 +145,7 @@ func (d *Dir) refuseEarlier() error {
 	}
 	for _, name := range [...]string{"account.json", "clock.json", "lab.json", "ca.key", "ca.pem"} {
 		if _, err := os.Lstat(d.Path(name)); err == nil {
-			return fmt.Errorf("%w: %s has %s and no %s: move it away, or clear the embedded emulator's with 'zonedeck emulator reset'", errEarlier, d.dir, name, databaseName)
+			return fmt.Errorf("%w: %s has %s and no %s: move it away, or clear the embedded emulator's with 'zonedeck emulate reset'", errEarlier, d.dir, name, databaseName)
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -16,7 +15,6 @@ import (
 )
 
 type passwordFlags struct {
-	Zone    string   `flag:"zone" help:"zone with the password (required)"`
 	Key     string   `flag:"key" help:"key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)"`
 	Rotate  bool     `flag:"rotate" help:"rotate the password, or go on with its rotation"`
 	Again   bool     `flag:"again" help:"without a terminal: rotate the password once more though its last rotation is done"`
@@ -32,9 +30,9 @@ type passwordFlags struct {
 
 func (f passwordFlags) needs() needs { return needs{key: f.Key, journal: true, reason: f.Reason} }
 
-func (a *app) proxyPasswordCommand() *cobra.Command {
-	cmd := command(a, spec[passwordFlags]{
-		use:   "password --zone Z",
+func (a *app) zonesPasswordCommand() *cobra.Command {
+	return command(a, spec[passwordFlags]{
+		use:   "password ZONE",
 		short: "Show what uses a zone's proxy password, and replace it with --rotate",
 		long: `Says what uses a zone's proxy password, what stops when it is replaced, and
 whether it can be replaced: where the profile's dialect knows the calls, the
@@ -53,21 +51,12 @@ with it), finish (the old one is removed and seen to be refused). Every step is
 recorded on disk before and after it is taken, so the same command goes on with a
 rotation that was left or killed. If it fails before a reference was set, it is
 taken back. Neither password is ever shown.`,
-		run: proxyPassword,
+		args: oneArg("the zone with the password"),
+		run:  zonesPassword,
 	})
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "renew" { // the name in scripts of earlier versions
-			name = "rotate"
-		}
-		return pflag.NormalizedName(name)
-	})
-	return cmd
 }
 
-func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (printed, error) {
-	if f.Zone == "" {
-		return printed{}, usage("--zone is missing: name the zone with the password")
-	}
+func zonesPassword(ctx context.Context, t *task, f passwordFlags, args []string) (printed, error) {
 	if len(f.Vouch) > 0 && !f.Rotate {
 		return printed{}, usage("--vouch needs --rotate: it is for a step of a rotation")
 	}
@@ -75,7 +64,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 	if err != nil {
 		return printed{}, fail(exitState, "%w", err)
 	}
-	z, err := t.Zone(p, f.Zone)
+	z, err := t.Zone(p, args[0])
 	if err != nil {
 		return printed{}, err
 	}
@@ -86,7 +75,7 @@ func proxyPassword(ctx context.Context, t *task, f passwordFlags, _ []string) (p
 		case err != nil && !found:
 			return printed{}, fail(exitState, "%w", err)
 		case f.Abandon && (!found || r.Over()):
-			return printed{}, usage("no rotation of the password of zone %s is under way", f.Zone)
+			return printed{}, usage("no rotation of the password of zone %s is under way", args[0])
 		case f.Abandon:
 			return t.abandonRotation(ctx, r)
 		case !found:
