@@ -42,9 +42,8 @@ with a failure they help against.
 In a form, of a tab or a dialog, a text that has the cursor takes what is typed: letters,
 digits, ` + "`?`, `:`, `@`, `/`" + `. The footer says into which field it goes. Only the chords marked ⌨
 act then, as ` + "`ctrl+j`" + ` (send), ` + "`ctrl+t`" + ` (test), ` + "`ctrl+w`" + ` (compare), ` + "`ctrl+x`" + ` (code) and
-` + "`alt+2`" + ` (the tab). ` + "`esc`" + ` puts the text at rest: letters and digits are keys again, until the cursor
-moves or ` + "`enter` or `i`" + ` edits. Whoever walks with ` + "`j` and `k`" + ` goes on over a text; the next other
-letter is typed. No letter of a form sends anything.
+` + "`alt+2`" + ` (the tab). ` + "`esc`" + ` puts the form at rest: letters and digits are keys again, and ` + "`j` and `k`" + ` move
+through it, until ` + "`enter` or `i`" + ` edits, or an arrow moves. No letter of a form sends anything.
 
 ` + "`esc`" + ` first cancels the call that the place waits for, then dismisses an error that stands on the screen.
 

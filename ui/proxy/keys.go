@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"strings"
 
 	"zonedeck/ui/kit"
@@ -36,10 +37,12 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out := append(m.loginBindings(), m.stepBindings()...)
 	out = append(out, m.panes.Bindings(true)...)
-	if m.form.CapturingText() {
-		return append(m.form.Bindings(), out...)
+	if m.panes.At == paneForm {
+		out = slices.Insert(out, 1, m.form.Bindings()...)
 	}
 	switch {
+	case m.form.CapturingText():
+		return out
 	case m.Running() > 0:
 		out = append([]kit.Binding{{Name: "proxy.stop", Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop, Stops: true}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
@@ -47,7 +50,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	switch m.panes.At {
 	case paneForm:
-		return append(out, m.form.Bindings()...)
+		return out
 	case paneUse:
 		out = append(out, kit.Binding{Name: "proxy.open", Keys: []string{"enter"}, Label: "open", Help: "Show the code in full, or use the reading.", Group: "Credential", Intent: intentUse})
 	}

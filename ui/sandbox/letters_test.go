@@ -57,9 +57,10 @@ func TestJWalksThroughTheWholeForm(t *testing.T) {
 			b.Expect(at)
 		}
 		b.Press("k")
-		b.Expect("›Session   none; a name", "›Session")
-		b.Type("ajk")
-		b.Expect("›Session   ajk")
+		b.Expect("›Session   none; a name", "enter edit")
+		b.Press("enter")
+		b.Type("jkp")
+		b.Expect("›Session   jkp", "typing goes into Session")
 	})
 }
 

@@ -29,6 +29,6 @@ func TestMotionKeysMoveInMenusAndDialogs(t *testing.T) {
 	p.Press("down", "j") // from the name to the level, and on
 	p.WaitFor("›Duty", "e.g. etl-main")
 	p.PressFor("k", "›Level", "e.g. etl-main")
-	p.Press("j", "j", "j") // over a field of text, which takes no letter
+	p.Press("j", "j", "j") // over a field of text, which is at rest
 	p.WaitFor("›Made on", "e.g. 2027-01-31")
 }

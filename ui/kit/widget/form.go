@@ -84,17 +84,17 @@ const (
 	NoteBad
 )
 
-// Form is a column of fields. Up and down (or j and k) move between fields. Enter takes a
-// value and goes on to the next field; a list it opens first. A text that has the focus takes
-// what is typed, until esc puts it at rest; a new focus, enter and i end that. Left, right and
-// space change choices and toggles.
+// Form is a column of fields. Up and down move between fields. Enter takes a value and goes on
+// to the next field; a list it opens first. A text that has the focus takes what is typed, unless
+// the form is at rest: esc puts it there, and j and k move through it so. Another motion, enter
+// and i end that. Left, right and space change choices and toggles.
 type Form struct {
 	theme   *kit.Theme
 	fields  []*field
 	at      int
 	editing bool
-	resting bool       // esc has ended the editing of the text that has the focus
-	motion  formIntent // the motion that brought the focus here, until something is typed: j and k then go on moving
+	resting bool // letters are keys: after esc, j or k
+	arrived bool // a motion brought the focus here, and nothing was typed since
 	top     int
 	drawn   drawnForm
 	bar     []string
@@ -329,7 +329,7 @@ func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
 	f.stop()
 	for i, fd := range f.fields {
 		if fd.Name == name && i != f.at {
-			f.at, f.resting, f.motion = i, false, formDown
+			f.at, f.resting, f.arrived = i, false, true
 		}
 	}
 	if edit {
@@ -414,7 +414,7 @@ func (f *Form) Attend(attention bool) tea.Cmd {
 	switch {
 	case !attention:
 		f.stop()
-		f.resting, f.motion = false, formEdit
+		f.resting, f.arrived = false, false
 	case !f.editing && !f.resting:
 		return f.editText()
 	}

@@ -136,16 +136,27 @@ func TestWhatIsTypedFirstReplacesAValueThatSaysSo(t *testing.T) {
 	}
 }
 
-func TestInADialogLettersMoveAndAreNotTyped(t *testing.T) {
-	f := demoForm()
-	f.Dialog = true
-	formKeys(f, "j", "j", "j") // zone, via, verify
-	if formKeys(f, "j", "j", "k", "j"); f.Focused() != "body" || !f.CapturingText() {
-		t.Fatalf("the focus is on %q, capturing %v", f.Focused(), f.CapturingText())
-	}
-	formKeys(f, "k", "k", "k", "k", "k")
-	if f.Focused() != "url" || f.Value("url") != "" || f.Value("body") != "" {
-		t.Errorf("the focus is on %q; typed %q and %q", f.Focused(), f.Value("url"), f.Value("body"))
+// Letters are keys of a form at rest, which j and k leave so, and text where a text is edited, whatever brought the cursor
+// there.
+func TestLettersWalkAtRestAndAreTextWhereATextIsEdited(t *testing.T) {
+	for _, dialog := range []bool{false, true} {
+		f := demoForm()
+		f.Dialog = dialog
+		formKeys(f, "j", "j", "j") // zone, via, verify
+		if formKeys(f, "j", "j", "k", "j"); f.Focused() != "body" || f.CapturingText() {
+			t.Fatalf("the focus is on %q, capturing %v", f.Focused(), f.CapturingText())
+		}
+		formKeys(f, "k", "k", "k", "k", "k", "p")
+		if f.Focused() != "url" || f.CapturingText() || f.Value("url") != "" || f.Value("body") != "" {
+			t.Errorf("the focus is on %q; typed %q and %q", f.Focused(), f.Value("url"), f.Value("body"))
+		}
+		formKeys(f, "enter", "k", "j", "p")
+		if f.Value("url") != "kjp" {
+			t.Errorf("typed %q after enter; want kjp", f.Value("url"))
+		}
+		if formKeys(f, "esc", "j", "up", "j"); f.Value("url") != "kjpj" {
+			t.Errorf("typed %q after an arrow; want kjpj", f.Value("url"))
+		}
 	}
 }
 

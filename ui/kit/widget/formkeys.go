@@ -16,7 +16,7 @@ const (
 	formEdit formIntent = iota
 	formDown
 	formUp
-	formStepDown // as formDown, for letters: see Form.motion
+	formStepDown // as formDown, by a letter: the form is at rest then, so that the next letter is a key, too
 	formStepUp
 	formNext // the next option
 	formPrev
@@ -25,9 +25,6 @@ const (
 	formOlder  // recall an earlier value
 	formNewer
 )
-
-// walks reports whether j or k was pressed.
-func (i formIntent) walks() bool { return i == formStepDown || i == formStepUp }
 
 // Bindings are the form's keys that work now; a view appends them to its own.
 func (f *Form) Bindings() []kit.Binding {
@@ -81,9 +78,6 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	if fd.Kind == FieldArea {
 		out = out[:2]
 	}
-	if f.motion.walks() {
-		out = append([]kit.Binding{{Keys: []string{"j k"}, Label: "move", Group: group, WhileTyping: true}}, out...)
-	}
 	edges := fieldKeys([]string{"down"}, []string{"up"}, true)
 	switch {
 	case fd.Kind == FieldArea: // its first and last lines lead out of it
@@ -132,10 +126,8 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	if !f.editing {
 		return nil, false
 	}
-	if key, ok := msg.(tea.KeyPressMsg); ok && f.motion.walks() && (key.Text == "j" || key.Text == "k") {
-		return f.act(fd, map[string]formIntent{"j": formStepDown, "k": formStepUp}[key.Text]), false
-	} else if ok {
-		f.motion = formEdit
+	if _, ok := msg.(tea.KeyPressMsg); ok {
+		f.arrived = false
 	}
 	switch fd.Kind {
 	case FieldText:
@@ -178,8 +170,8 @@ func (fd *field) touch(before string) {
 }
 
 func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
-	motion := f.motion
-	f.motion = formEdit
+	arrived := f.arrived
+	f.arrived = false
 	switch intent {
 	case formEdit:
 		return f.edit()
@@ -199,16 +191,18 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 			return nil
 		}
 		f.stop()
-		f.move(by)
-		f.motion = intent
+		if f.move(by) && (intent == formStepDown || intent == formStepUp) {
+			f.resting = true
+		}
 		if !f.resting {
+			f.arrived = true
 			return f.editText()
 		}
 	case formDone:
 		switch {
 		case fd.Kind == FieldPick:
 			return f.takePick(fd)
-		case f.editing && (motion.walks() || !f.Dialog && motion != formEdit): // enter begins to type here, as it did to whoever does not see the cursor
+		case f.editing && arrived && !f.Dialog: // enter begins to type here, as it did to whoever does not see the cursor
 			return nil
 		}
 		if fd.Secret && fd.value() == "" && !f.atEnd() { // pressed to begin typing: the secret would go into the next field

@@ -45,7 +45,7 @@ func (f *Form) press(i, line, x, width int) (cmd tea.Cmd, changed bool) {
 	}
 	if i != f.at {
 		f.stop()
-		f.at, f.motion = i, formDown
+		f.at, f.arrived = i, true
 	}
 	if fd.Kind == FieldText || fd.Kind == FieldArea {
 		cmd = f.edit()
