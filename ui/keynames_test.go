@@ -16,7 +16,7 @@ import (
 )
 
 // keyWord is a key that a sentence names: a chord, or a letter that does something.
-var keyWord = regexp.MustCompile(`(ctrl|alt)\+[a-z0-9]|(^|[ (;:,·])([b-zA-Z@/?:|]|[fF]\d+) (again |then |and |to )?[a-z]+s\b|\b[Pp]ress [a-zA-Z@/?] |, then [a-z]\b`)
+var keyWord = regexp.MustCompile(`(ctrl|alt)\+[a-z0-9]|(^|[ (;:,·])([b-zA-Z@/?:|]|[fF]\d+) (again |then |and |to |in [A-Z][a-z]+ )?[a-z]+s\b|\bwith [b-zA-Z@]( |$)|\b[Pp]ress [a-zA-Z@/?] |, then [a-z]\b`)
 
 // fixedKeys are sentences that look as if they named a key that may be rebound, and do not: keys of menus and of
 // forms are the same for everybody, and others are words.

@@ -93,7 +93,7 @@ func TestOnlyWhatIsMissingIsLaunchedAgain(t *testing.T) {
 		s.Press("a")
 		s.Expect("Launch job-9 again", "the whole job", "20 inputs", "only what is missing", "change it first")
 		s.Press("o")
-		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows cannot be matched.", "5 records did not come. Download the result again first (d).")
+		s.Expect("1 input of job-9", "Of 20 inputs, 0 gave nothing and 1 an error.", "2 rows cannot be matched.", "5 records did not come. Download the result again first: d")
 		s.Press("y")
 		if len(f.triggered) != 1 || f.drafts[0].From != (service.Again{Job: "job-9", Missing: true}) {
 			t.Errorf("%+v of %+v", f.triggered, f.drafts)

@@ -305,7 +305,7 @@ func TestABatchThatWaitsIsSaidAtTheStart(t *testing.T) {
 	killed.Created, held.Created, other.Created, live.Created = time.Now(), time.Now(), time.Now(), time.Now()
 	f.batches.states = []batch.State{killed, held, other, live}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
-		s.Expect("batch prices-1128 is interrupted (and 1 more): b in Jobs shows what waits", "[1 Jobs (2 waiting)]")
+		s.Expect("batch prices-1128 is interrupted (and 1 more) · b in Jobs shows it", "[1 Jobs (2 waiting)]")
 		f.batches.mu.Lock()
 		f.batches.states = []batch.State{live}
 		f.batches.mu.Unlock()
@@ -357,7 +357,7 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Expect("folder of results and bodies", "command that goes on with it")
 		s.Press("esc")
 		s.Press("q")
-		s.Expect("1 piece of work is in flight", "A batch stops within seconds")
+		s.Expect("1 piece of work is in flight", "The batch stops within seconds")
 		s.Press("esc")
 		if want := []string{"set 9 at once, 20/s, $150", "decide true", "begin batch-1"}; !slices.Equal(f.batches.calls, want) {
 			t.Errorf("calls %q; want %q", f.batches.calls, want)

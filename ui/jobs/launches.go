@@ -99,7 +99,7 @@ func (n *launches) question(r service.Report, questions []ask.Question, then fun
 			lines = append(lines, n.factLines(q.Facts)...)
 		case ask.Cost: // it is in the last line
 		case ask.Lacking:
-			lines = append(lines, widget.Sentence(q.Text)+" Download the result again first (d).")
+			lines = append(lines, widget.Sentence(q.Text)+" Download the result again first: "+n.m.deps.Theme.Key("jobs.download")+" downloads it.")
 		case ask.Unsettled:
 			line := widget.Sentence(q.Text)
 			if r.Repeated.State == model.JobMayHave {
@@ -154,7 +154,7 @@ func (n *launches) factLines(facts []ask.Fact) (lines []string) {
 		lines = append(lines, line)
 	}
 	if more := jobs - maxOverlapLines; more > 0 {
-		lines = append(lines, text.Counted(more, "more job")+" of the last hour have some of the inputs.")
+		lines = append(lines, "Some of the inputs are in "+text.Counted(more, "more job")+" of the last hour.")
 	}
 	return lines
 }

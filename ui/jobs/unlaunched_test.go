@@ -77,7 +77,7 @@ func TestTheNewestJobsWithSomeOfTheInputsAreNamedFirst(t *testing.T) {
 	flow(t, &fakeJobs{check: asking(q)}, "brightdata", 120, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("Launch 2 inputs?", "2 more jobs of the last hour have some of the inputs.", "The inputs of job-1 are not known. Any of these")
+		s.Expect("Launch 2 inputs?", "Some of the inputs are in 2 more jobs of the last hour.", "The inputs of job-1 are not known. Any of these")
 		question := s.Screen()
 		question = question[strings.Index(question, "Launch 2 inputs?"):]
 		nine, eight, seven, more := strings.Index(question, "(job-9"), strings.Index(question, "(job-8"), strings.Index(question, "(job-7"), strings.Index(question, "2 more jobs")

@@ -233,7 +233,7 @@ func TestTwoKeysOfOneNameAreBothShown(t *testing.T) {
 		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "batch-user"}})
 		s.Expect("✓ ok  batch-user (local)  USER", "demo:key/batch-user")
 		s.Press("R")
-		s.Expect("the inventory has a key batch-user, too")
+		s.Expect("the inventory also has a key batch-user")
 		s.Press("!")
 		s.ExpectNot("Rotation of")
 		s.Press("X")

@@ -103,7 +103,7 @@ func (m *Model) whyNotRotate(k model.Key) string {
 	if why := m.session.Refused("rotate keys"); why != "" || name == "" {
 		return why
 	}
-	return "the inventory has a key " + name + ", too: give that one another name with e first"
+	return "the inventory also has a key " + name + ": rename that one first"
 }
 
 // whyNotEnded is why no rotation can be looked at again, or "".

@@ -167,7 +167,7 @@ func (p *Page) SetSession(s kit.Session) tea.Cmd {
 		if w.count > 1 {
 			others = fmt.Sprintf(" (and %d more)", w.count-1)
 		}
-		return kit.Warn(fmt.Sprintf("batch %s is %s%s: b in Jobs shows what waits for you", name(all[0]), all[0].Condition(), others))
+		return kit.Warn(fmt.Sprintf("batch %s is %s%s · %s in Jobs shows it", name(all[0]), all[0].Condition(), others, p.deps.Theme.Key("jobs.batches")))
 	})
 }
 

@@ -190,7 +190,7 @@ func (p *Page) summary(s jobs.DriftStanding, w, limit int) []string {
 		}
 	}
 	if s.Incomplete != "" {
-		out = append(out, widget.Wrapped(t.Warn, "! the result of "+s.Incomplete+" is incomplete and not judged; d in Jobs downloads it again", w)...)
+		out = append(out, widget.Wrapped(t.Warn, "! the result of "+s.Incomplete+" is incomplete and not judged; "+t.Key("jobs.download")+" in Jobs downloads it again", w)...)
 	}
 	for _, f := range s.Verdict.Findings {
 		out = append(out, p.finding(f, w)...)

@@ -87,7 +87,7 @@ func (p *Page) Running() int { return kit.Running(&p.slot) }
 // Look shows the rotation of a subject as it would begin now. Nothing is written before the first step.
 func (p *Page) Look(s keys.RotationSubject) tea.Cmd {
 	if p.slot.Running() {
-		return kit.Warn("a rotation is at work: look at it with R first")
+		return kit.Warn("a rotation is still running: open this one when it has ended")
 	}
 	look := p.deps.Rotations.Rotation
 	return kit.Load(kit.Keys, &p.slot, p.deps.Ctx, func(ctx context.Context) (keys.Rotation, error) {
