@@ -202,27 +202,27 @@ func (c *lintCase) permission() {
 		if !k.Duty.Automated() {
 			what = "automation: " + places(c.usage.Automated)
 		}
-		find(RuleAdminAutomated, SeverityError, "contract 5.4", "ADMIN is used for "+what, "issue a USER key for it (OPS where it changes settings), switch, then delete this use", c.usage.Automated)
+		find(RuleAdminAutomated, SeverityError, "contract 5.4", "ADMIN is used for "+what, "create a USER key for it (OPS if it changes settings), switch it over, then remove this key there", c.usage.Automated)
 	}
 	if k.Level == model.LevelAdmin && k.Fingerprint == "" {
-		fix := "make one call with it by this name: its fingerprint is recorded then"
+		fix := "make one call with the key under this name, which records its fingerprint"
 		if k.Secret == "" {
 			fix = "record where its value is, and " + fix
 		}
-		c.find(RuleAdminUnseen, SeverityWarn, areaPermission, "contract 5.4", "its value was never read: under another name it is not recognised as ADMIN, and commands use it",
+		c.find(RuleAdminUnseen, SeverityWarn, areaPermission, "contract 5.4", "its value was never read, so commands would use it under another name without seeing that it is ADMIN",
 			"level ADMIN, fingerprint unknown, reference "+cmp.Or(Ref(k.Secret).Label(), "unknown"), fix)
 	}
 	if k.Duty.Automated() && k.Level.Permission(model.CapUse) == model.PermNo {
-		find(ruleLevelCannotUse, SeverityError, "contract 5.3", fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", k.Level, k.Duty), "issue a USER key for it", nil)
+		find(ruleLevelCannotUse, SeverityError, "contract 5.3", fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", k.Level, k.Duty), "create a USER key for it", nil)
 	}
 	if k.Level == model.LevelLimit && k.Duty.Automated() {
-		find(ruleLevelNotForJobs, SeverityWarn, "contract 5.4", fmt.Sprintf("%s is used for %s", k.Level, k.Duty), "issue a USER key for it; LIMIT is for proxy passwords and IP lists", nil)
+		find(ruleLevelNotForJobs, SeverityWarn, "contract 5.4", fmt.Sprintf("%s is used for %s", k.Level, k.Duty), "create a USER key for it; LIMIT is for proxy passwords and IP lists", nil)
 	}
 	if k.Level == model.LevelFinance && len(uses) > 0 {
-		find(ruleFinanceFetches, SeverityError, "contract 5.3", "FINANCE is used to fetch: "+places(uses), "give it a USER key", uses)
+		find(ruleFinanceFetches, SeverityError, "contract 5.3", "FINANCE is used to fetch: "+places(uses), "use a USER key there", uses)
 	}
 	if k.Level == model.LevelLimit && len(uses) > 0 {
-		find(ruleLimitBeyondPart, SeverityWarn, "contract 5.3", "LIMIT is used to fetch, which is not its purpose: "+places(uses), "give it a USER key, and keep this one for passwords and lists", uses)
+		find(ruleLimitBeyondPart, SeverityWarn, "contract 5.3", "LIMIT is used to fetch, which is not its purpose: "+places(uses), "use a USER key there, and keep this one for passwords and lists", uses)
 	}
 	if k.Level == model.LevelUnknown {
 		find(ruleLevelUnknown, SeverityWarn, "contract 5.3", "the permission level is not recorded", "look it up in the account settings and record it", nil)
@@ -244,26 +244,29 @@ func (c *lintCase) secret() {
 			"rotate it: the value stays in the history; then take it from the environment or a secret manager")
 	}
 	if list := c.usage.Ended; len(list) > 0 {
-		c.find(ruleEndedValue, SeverityWarn, areaSecret, "contract 3", "an ended value of it is still in "+count(list)+" of files", places(list), "give what reads it there the present value")
+		c.find(ruleEndedValue, SeverityWarn, areaSecret, "contract 3", "a value that its rotation ended is still in "+count(list)+" of files", places(list), "put the current value there")
 	}
 	if by := c.usage.EndedBy; by != "" {
-		c.find(ruleEndedRecord, SeverityError, areaSecret, "contract 3", "the value that is recorded was ended by the rotation of "+by,
-			"fingerprint "+c.key.Fingerprint+", refused at the end of the rotation of "+by, "put the new value behind its reference, or forget the record")
+		c.find(ruleEndedRecord, SeverityError, areaSecret, "contract 3", "the rotation of "+by+" ended the value that is recorded here",
+			"fingerprint "+c.key.Fingerprint+", refused at the end of the rotation of "+by, "store the new value under its reference, or remove this key from the inventory")
 	}
 }
 
 func (c *lintCase) expiry() {
-	expires := c.key.Expires
+	expires, on := c.key.Expires, c.key.Expires.String()
+	if expires.Kind == model.ExpiryDate {
+		on = moment(expires.At)
+	}
 	find := func(rule, severity, text, fix string) {
-		c.find(rule, severity, areaExpiry, "contract 2.1", text, "expires "+expires.String(), fix)
+		c.find(rule, severity, areaExpiry, "contract 2.1", text, "expires "+on, fix)
 	}
 	switch expires.State(c.now, c.within) {
 	case model.ExpiryStateExpired:
-		find(ruleExpired, SeverityError, fmt.Sprintf("expired on %s: requests are rejected", expires), "refresh it, or issue a new key and delete this one")
+		find(ruleExpired, SeverityError, fmt.Sprintf("expired on %s: requests are rejected", on), "refresh it, or create a new key and delete this one")
 	case model.ExpiryStateSoon:
-		find(ruleExpiresSoon, SeverityWarn, fmt.Sprintf("expires on %s%s", expires, inDays(expires.DaysLeft(c.now))), "rotate it before that day")
+		find(ruleExpiresSoon, SeverityWarn, fmt.Sprintf("expires on %s%s", on, inDays(expires.DaysLeft(c.now))), "rotate it before that day")
 	case model.ExpiryStateUnlimited:
-		find(ruleExpiryUnlimited, SeverityWarn, "the expiry is Unlimited", "give it an expiry with its next rotation")
+		find(ruleExpiryUnlimited, SeverityWarn, "the expiry is Unlimited", "set an expiry date when you rotate it next")
 	case model.ExpiryStateUnknown:
 		find(ruleExpiryUnknown, SeverityWarn, "the expiry is not recorded", "look it up in the account settings and record it")
 	}
@@ -280,7 +283,7 @@ func (c *lintCase) rotationSource(contract string) string {
 func (c *lintCase) rotation() {
 	r := c.key.Rotation
 	find := func(rule, severity, text, fix string) {
-		evidence := fmt.Sprintf("made %s, interval %d days", cmp.Or(FormatMoment(r.Last), "unknown"), r.Every())
+		evidence := fmt.Sprintf("made %s, interval %d days", moment(r.Last), r.Every())
 		c.find(rule, severity, areaRotation, c.rotationSource("contract 5.4, 8"), text, evidence, fix)
 	}
 	age, _ := r.AgeDays(c.now)
@@ -298,7 +301,7 @@ func (c *lintCase) rotation() {
 	case model.RotationUnknown:
 		text := "nobody recorded when the value was made"
 		if !r.Last.IsZero() {
-			text = "its value is said to be made on " + r.Last.UTC().Format(time.DateOnly) + ", which is yet to come"
+			text = "the date on which its value was made, " + moment(r.Last) + ", is in the future"
 		}
 		find(ruleRotationUnknown, SeverityWarn, text, "record the date, or rotate the key")
 	}
@@ -310,16 +313,16 @@ func (c *lintCase) unfinished() {
 	if p.UnfinishedWord() == "" {
 		return
 	}
-	rule, evidence := ruleRotationUnderWay, "record "+p.ID+", begun "+FormatMoment(p.Started)
-	text, fix := "it is being rotated: "+p.UnfinishedState(), "go on with it (keys rotate "+c.key.Name+"), or end it with --abandon"
+	rule, evidence := ruleRotationUnderWay, "record "+p.ID+", begun "+moment(p.Started)
+	text, fix := "it is being rotated: "+p.UnfinishedState(), "continue with 'zonedeck keys rotate "+c.key.Name+"', or give it up with --abandon"
 	switch {
 	case p.Over():
-		rule, evidence = ruleRotationGivenUp, "record "+p.ID+", given up "+FormatMoment(p.Ended)
+		rule, evidence = ruleRotationGivenUp, "record "+p.ID+", given up "+moment(p.Ended)
 		text = fmt.Sprintf("its last rotation was given up: the old value (••••%s) and the new one (••••%s) were both valid then", p.OldLast4, p.NewLast4)
-		fix = "delete the key that is not used in the account settings, and rotate this one to the end"
+		fix = "find out which of the two is in use, delete the other in the account settings, and rotate the key again"
 		if p.Method == RotateByRefresh {
-			text = "its last rotation was given up after the refresh: not every use was seen to have the new value (••••" + p.NewLast4 + ")"
-			fix = "see that each use has the new value, or rotate it to the end"
+			text = "its last rotation was given up after the refresh: some uses may not have the new value (••••" + p.NewLast4 + ") yet"
+			fix = "check that every use has the new value, or rotate the key again"
 		}
 	case p.Now() >= 0:
 		evidence += ", next " + p.Steps[p.Now()].Name()
@@ -333,13 +336,13 @@ func (c *lintCase) sharing() {
 		c.find(rule, severity, areaSharing, "contract 5.4", text, evidence, fix)
 	}
 	if others := c.otherKeys(c.key.Fingerprint); len(others) > 0 {
-		find(ruleSharedValue, SeverityError, "the same value is recorded as "+strings.Join(others, ", "), "fingerprint "+c.key.Fingerprint, "keep one entry, or issue a key for each duty")
+		find(ruleSharedValue, SeverityError, "the same value is recorded as "+strings.Join(others, ", "), "fingerprint "+c.key.Fingerprint, "keep one entry, or create a key for each duty")
 	}
 	if others := c.otherKeys(c.key.Secret); len(others) > 0 {
 		find(ruleSharedReference, SeverityWarn, "the same secret reference stands in "+strings.Join(others, ", "), "reference "+Ref(c.key.Secret).Label(), "give every key a reference of its own")
 	}
 	if users := distinct(c.key.UsedBy); len(users) > 1 {
-		find(ruleSharedDuties, SeverityWarn, fmt.Sprintf("%d users share it: %s", len(users), strings.Join(users, ", ")), "used by "+places(users), "issue a key for each and take them off this one")
+		find(ruleSharedDuties, SeverityWarn, fmt.Sprintf("%d users share it: %s", len(users), strings.Join(users, ", ")), "used by "+places(users), "create a key for each of them")
 	}
 }
 
@@ -353,6 +356,17 @@ func (c *lintCase) otherKeys(mark string) []string {
 }
 
 func distinct(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
+
+// moment is a moment in a finding, as it stands elsewhere on the screen.
+func moment(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return "unknown"
+	case t.Equal(t.Truncate(24 * time.Hour)):
+		return t.UTC().Format(time.DateOnly)
+	}
+	return t.UTC().Format("2006-01-02 15:04") + " UTC"
+}
 
 // inDays says how many days a clock has left. A day that has begun counts.
 func inDays(days int, ok bool) string {

@@ -13,7 +13,7 @@ import (
 func TestWhatARecordHasAgainstTheUsesOfAKey(t *testing.T) {
 	now := time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)
 	const (
-		expired = "key etl: expired on 2026-11-28: requests are rejected (contract 2.1); refresh it, or issue a new key and delete this one"
+		expired = "key etl: expired on 2026-11-28: requests are rejected (contract 2.1); refresh it, or create a new key and delete this one"
 		noUse   = "key etl: FINANCE has no proxy and API use (contract 5.3); pick a key of level USER or OPS"
 		noMoney = "key etl: OPS has no access to billing (contract 5.3); pick a key of level FINANCE or ADMIN"
 	)

@@ -97,6 +97,7 @@ type App struct {
 	session kit.Session
 	w, h    int
 	stack   []layer
+	pressed string // the key that was pressed last
 	toasts  toasts
 	noMouse bool
 	// lastCopy is what was copied last, for showCopied; of a secret it has no text.
@@ -110,11 +111,12 @@ type App struct {
 	finding   kit.Slot // the palette's search
 }
 
-// layer is an overlay and when it appeared.
+// layer is an overlay, and when it came to the top.
 type layer struct {
-	overlay kit.Overlay
-	opened  time.Time
-	ignored string // the key that came too early
+	overlay  kit.Overlay
+	opened   time.Time
+	answered string // the key that answered the question above it at opened, while it may still be pressed
+	ignored  string // the key that came too early
 }
 
 // tick arrives once a second and keeps ages and elapsed times current.
@@ -338,7 +340,11 @@ func (a *App) close(o kit.Overlay) {
 			if a.stack[i].overlay == a.quitAsked {
 				a.quitAsked = nil
 			}
+			question := guarded(a.stack[i].overlay)
 			a.stack = append(a.stack[:i:i], a.stack[i+1:]...)
+			if top := len(a.stack) - 1; question && top >= 0 {
+				a.stack[top].opened, a.stack[top].answered = a.deps.Now(), a.pressed
+			}
 			return
 		}
 	}

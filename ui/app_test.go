@@ -255,6 +255,51 @@ func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 	}
 }
 
+// The question counts what the status line counts, while it is open, too.
+func TestTheQuestionBeforeQuittingCountsAsTheStatusLineDoes(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		a.running = 2
+		s := start(t, app)
+		s.Press("q")
+		s.Expect("2 pieces of work are in flight", "● 2 running")
+		a.running = 1
+		s.After(2 * time.Second)
+		s.Expect("1 piece of work is in flight", "● 1 running")
+		a.running = 0
+		s.After(5 * time.Second)
+		s.Expect("Nothing is in flight any more", "0 running")
+	})
+}
+
+// The key that answered a question does not ask it again while it is still pressed.
+func TestAQuestionIsNotAskedAgainByTheKeyThatAnsweredIt(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := start(t, app)
+		form := &box{}
+		form.extra = []kit.Binding{{Keys: []string{"c"}, Label: "ask", Intent: kit.Open{Overlay: &box{guarded: true, extra: []kit.Binding{{Keys: []string{"c"}, Label: "no", Intent: kit.Close{}}}}}}}
+		s.Send(kit.Open{Overlay: form})
+		s.Press("c", "c")
+		for range 3 {
+			s.Press("c")
+			s.Expect("Box · c ignored, press it")
+		}
+		s.Press("x") // any other key acts
+		if len(form.got) != 1 {
+			t.Errorf("the form got %v", form.got)
+		}
+		s.Press("c")
+		s.ExpectNot("ignored")
+		s.Press("c")
+		s.After(500 * time.Millisecond)
+		s.Press("c", "x")
+		if len(form.got) != 1 {
+			t.Errorf("the form got %v, and the question is open", form.got)
+		}
+	})
+}
+
 // counted is a view that counts how often it is drawn.
 type counted struct {
 	fakeView

@@ -47,5 +47,5 @@ func (a *App) leadsTo(view kit.ViewID) string {
 	if i < 0 || i == a.active {
 		return ""
 	}
-	return " · " + a.Bindings()[i].Key() + " shows it"
+	return " · " + kit.KeyName(a.Bindings()[i].Key()) + " shows it"
 }

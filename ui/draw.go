@@ -78,7 +78,7 @@ func (a *App) drawOverlay(body string, l layer, h int) string {
 	inner := o.Render(ow, oh)
 	title := o.Title()
 	if l.ignored != "" {
-		title += " · " + widget.KeyName(l.ignored) + " ignored, press it again"
+		title += " · " + kit.KeyName(l.ignored) + " ignored, press it again"
 	}
 	scroller, _ := o.(kit.Scroller)
 	box := widget.ScrollPane(a.theme, title, scroller, true, ow+2, oh+2, inner)
@@ -167,7 +167,7 @@ func (a *App) tabLabels(words bool) (tabs []string, wide int) {
 // tabLabel is a tab in the title line, with its badges: "4 Keys (3 due, 1 unfinished)", or without
 // their words "4 Keys !4".
 func (a *App) tabLabel(i int, words bool) string {
-	word, ink, open, end := widget.KeyName(a.Bindings()[i].Key())+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
+	word, ink, open, end := kit.KeyName(a.Bindings()[i].Key())+" "+a.tabs[i].View.Title(), a.theme.TabOff, " ", " " // as wide as with brackets, so that nothing moves
 	switch narrow := a.w < roomy; {
 	case i == a.active && narrow:
 		ink, open, end = a.theme.TabOn, " [", "]"
@@ -333,14 +333,14 @@ func (a *App) spent() string {
 // hintText is as many hints as fit, and whether that of esc is one, if there is any. Help always keeps its place.
 func (a *App) hintText(room int) (line string, esc bool) {
 	t := a.theme
-	width := func(h kit.Binding) int { return text.Width(widget.KeyName(h.Key())+" "+h.Label) + 3 }
+	width := func(h kit.Binding) int { return text.Width(kit.KeyName(h.Key())+" "+h.Label) + 3 }
 	list, help := a.hints()
 	if help.Label != "" {
 		room -= width(help)
 	}
 	parts := make([]string, 0, len(list)+1)
 	draw := func(h kit.Binding) {
-		parts = append(parts, t.KeyHint.Render(widget.KeyName(h.Key()))+" "+t.KeyLabel.Render(h.Label))
+		parts = append(parts, t.KeyHint.Render(kit.KeyName(h.Key()))+" "+t.KeyLabel.Render(h.Label))
 	}
 	used := -2 // a blank before the first, and no dot
 	for _, h := range list {

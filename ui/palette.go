@@ -103,7 +103,7 @@ func (a *App) commandsOf(view kit.ViewID, title string, bindings []kit.Binding) 
 
 func command(view kit.ViewID, b kit.Binding) widget.Command {
 	return widget.Command{
-		Label: cmp.Or(b.Command, b.Label), Synonyms: b.Synonyms, Note: b.Help, Key: widget.KeyName(b.Key()), Disabled: b.Disabled,
+		Label: cmp.Or(b.Command, b.Label), Synonyms: b.Synonyms, Note: b.Help, Key: kit.KeyName(b.Key()), Disabled: b.Disabled,
 		Pick: kit.Send(runBinding{view: view, binding: b}),
 	}
 }

@@ -14,8 +14,12 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// guardTime is how long a new dialog ignores keys.
-const guardTime = 150 * time.Millisecond
+// guardTime is how long a new dialog ignores keys, and burstTime how long the dialog below a question ignores the key
+// that answered it, each time that it comes: whoever presses esc several times does not open the question again.
+const (
+	guardTime = 150 * time.Millisecond
+	burstTime = 500 * time.Millisecond
+)
 
 // intent is the meaning of a root binding.
 type intent int
@@ -49,7 +53,7 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Name: "console.copied-text", Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
 		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: kit.Reason(a.deps.Suspend == nil, "no shell waits for the console")},
 		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: kit.Reason(a.deps.Switch == nil, "there are no profiles to choose from"), Hidden: true},
-		kit.Binding{Name: "console.balance", Keys: []string{"A"}, Label: "balance", Synonyms: "spend spent money costs billing", Help: "Show the balance of the account, and what it spent on each day of this month.", Intent: showBalance{}, Disabled: a.whyNoBalance(), Hidden: true},
+		kit.Binding{Name: "console.balance", Keys: []string{"A"}, Label: "balance", Synonyms: "spend spent usage money costs billing", Help: "Show the balance of the account, and what it spent on each day of this month.", Intent: showBalance{}, Disabled: a.whyNoBalance(), Hidden: true},
 		kit.Binding{Label: "theme", Synonyms: "colours colors dark light background", Help: "Switch between the colours for a dark and for a light background.", Intent: intentTheme},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
 		kit.Binding{Name: "console.quit", Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
@@ -75,6 +79,7 @@ func (a *App) whyNoBalance() string {
 // capture in the active view, global bindings, active view.
 func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
+	a.pressed = name
 	if name == "ctrl+c" {
 		return a.quit()
 	}
@@ -96,16 +101,10 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if n := len(a.stack); n > 0 {
-		top := a.stack[n-1]
-		if g, ok := top.overlay.(kit.Guarded); ok && g.Guarded() {
-			// An emulator's clock may have been moved since, forward or, with another
-			// emulator, back: neither may lock the dialog.
-			if age := a.deps.Now().Sub(top.opened); age >= 0 && age < guardTime {
-				a.stack[n-1].ignored = name
-				return nil
-			}
+		top := &a.stack[n-1]
+		if top.ignored = a.tooEarly(top, name); top.ignored != "" {
+			return nil
 		}
-		a.stack[n-1].ignored = ""
 		return a.keyIn(top.overlay, k, name, a.overOverlay())
 	}
 	view := a.view()
@@ -122,6 +121,25 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	return a.keyIn(view, k, name, nil)
 }
 
+// tooEarly is the key if it was meant for what was there before, else empty. An emulator's clock may have been moved
+// since, forward or, with another emulator, back: neither may lock the dialog.
+func (a *App) tooEarly(l *layer, key string) string {
+	switch age := a.deps.Now().Sub(l.opened); {
+	case age >= 0 && age < burstTime && key == l.answered:
+		l.opened = a.deps.Now()
+		return key
+	case age >= 0 && age < guardTime && guarded(l.overlay):
+		return key
+	}
+	l.answered = ""
+	return ""
+}
+
+func guarded(o kit.Overlay) bool {
+	g, ok := o.(kit.Guarded)
+	return ok && g.Guarded()
+}
+
 // keyIn passes a key to a view: to its matching binding, to a fallback binding, or
 // unchanged to its Update.
 func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.Binding) tea.Cmd {
@@ -129,7 +147,7 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 	// A binding without an intent describes a key that Update handles itself.
 	if b, ok := kit.Find(bindings, name, typing); ok && (b.Intent != nil || b.Disabled != "") {
 		if b.Dangerous && kit.Types(name) && kit.InForm(bindings) {
-			b.Disabled = cmp.Or(b.Disabled, "a letter sends nothing from a form: "+cmp.Or(strings.Join(b.Chords(), ""), "out of it, as by tab, it")+" does")
+			b.Disabled = cmp.Or(b.Disabled, "letters send nothing while a form has the focus; press "+cmp.Or(strings.Join(b.Chords(), " "), "tab to leave it first"))
 		}
 		return a.carryOut(v, b)
 	}
@@ -142,7 +160,7 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 // carryOut carries out a binding, or says why it is disabled.
 func (a *App) carryOut(v kit.View, b kit.Binding) tea.Cmd {
 	if b.Disabled != "" {
-		return a.addToast(kit.Refusal(widget.KeyName(b.Key()), b.Label, b.Disabled))
+		return a.addToast(kit.Refusal(kit.KeyName(b.Key()), b.Label, b.Disabled))
 	}
 	if cmd, ok := a.serve(b.Intent); ok {
 		return cmd
@@ -194,15 +212,15 @@ func (a *App) act(i intent) tea.Cmd {
 
 // quit ends the program; with work in flight it asks, once.
 func (a *App) quit() tea.Cmd {
-	n := a.running()
-	if n == 0 || a.quitAsked != nil {
+	if a.running() == 0 || a.quitAsked != nil {
 		return a.leave()
 	}
 	ask := widget.NewConfirm(a.theme, widget.ConfirmSpec{
-		Title:  "Quit",
-		Body:   inFlight(n) + "; what was already sent may still be billed." + a.resumable(),
-		Yes:    "quit",
-		Intent: quitNow{},
+		Title:   "Quit",
+		Counted: a.inFlight,
+		Body:    "what was already sent may still be billed." + a.resumable(),
+		Yes:     "quit",
+		Intent:  quitNow{},
 	})
 	a.quitAsked = ask
 	return a.open(ask)
@@ -218,11 +236,16 @@ func (a *App) resumable() (out string) {
 	return out
 }
 
-func inFlight(n int) string {
-	if n == 1 {
-		return "1 piece of work is in flight. Quitting cancels it"
+// inFlight says in words what the status line counts.
+func (a *App) inFlight() string {
+	switch n := a.running(); n {
+	case 0:
+		return "Nothing is in flight any more; "
+	case 1:
+		return "1 piece of work is in flight. Quitting cancels it; "
+	default:
+		return strconv.Itoa(n) + " pieces of work are in flight. Quitting cancels them; "
 	}
-	return strconv.Itoa(n) + " pieces of work are in flight. Quitting cancels them"
 }
 
 // overOverlay are the root's bindings that work while an overlay is open.

@@ -4,7 +4,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/widget"
 )
 
 // prompts are the keys after which words are typed, and what is missing where they have no
@@ -37,7 +36,7 @@ func (a *App) dropStranded(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled
 	if bound {
 		missing = b.Label + ": " + b.Disabled
 	}
-	a.astray = widget.KeyName(name) + " " + missing + "; what you type is ignored until enter or esc"
+	a.astray = kit.KeyName(name) + " " + missing + "; what you type is ignored until enter or esc"
 	return a.stray(), true
 }
 

@@ -199,6 +199,10 @@ func (ps *Profiles) refuse(d Draft) error {
 	if err := keystore.CheckKeyValue(d.Value); err != nil {
 		return model.BadField("value", "%w", err)
 	}
+	if own := ps.cfg.InUse.Profile(); own.Local && own.BaseURL != "" && strings.Replace(d.Profile.BaseURL, "//localhost:", "//127.0.0.1:", 1) == own.BaseURL {
+		return model.BadField("base_url", "this is the console's own emulator, which listens elsewhere after the next start: use the profile %s for it, "+
+			"or 'zonedeck emulate --api 127.0.0.1:8099 --proxy 127.0.0.1:8098' for one whose address stays", model.LocalName)
+	}
 	before, err := ps.cfg.InUse.File().Profile(d.Profile.Name)
 	known := err == nil && d.Before != nil
 	if !known || before.Key != d.Profile.Key {

@@ -125,7 +125,7 @@ func (r *run) markDeleted(ctx context.Context, settings Settings) (err error) {
 func (r *run) deleted(ctx context.Context, n int) (keystore.Proof, error) {
 	words := "in the account settings, delete the old key of " + r.plan.Key + " (••••" + r.plan.OldLast4 + ")"
 	if r.plan.OldHeld == "" {
-		return keystore.Proof{}, r.stop(n, "%s, and vouch for it: its value is not at hand", words)
+		return keystore.Proof{}, r.stop(n, "%s, then vouch for it: its value is not at hand", words)
 	}
 	proof, accepted, err := r.tryOld(ctx)
 	switch {
@@ -277,7 +277,7 @@ func (r *run) refusals(ctx context.Context, settings Settings) (n int, consoles 
 // refused checks that the old value is refused: the last proof.
 func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
 	if r.plan.OldHeld == "" {
-		return keystore.Proof{}, r.stop(n, "the old %s is not at hand: see a call with it refused, and vouch for it", r.plan.Value())
+		return keystore.Proof{}, r.stop(n, "the old %s is not at hand: make sure that a call with it is refused, then vouch for it", r.plan.Value())
 	}
 	proof, accepted, err := r.tryOld(ctx)
 	switch {

@@ -280,7 +280,7 @@ func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
 	case i >= 0 && r.plan.Users[i].File != "":
 		return r.file(n)
 	case i >= 0 && r.plan.Users[i].Manual():
-		return keystore.Proof{}, r.stop(n, "%s: give it the new %s, and vouch for it", cmp.Or(r.plan.Users[i].Reason, "the console does not know where it takes the "+r.plan.Value()+" from"), r.plan.Value())
+		return keystore.Proof{}, r.stop(n, "%s. Give it the new %s, then vouch for it", cmp.Or(r.plan.Users[i].Reason, "the console does not know where it gets its "+r.plan.Value()), r.plan.Value())
 	case ref.Scheme() == keystore.SchemeDemo && r.plan.Zone != "":
 		return keystore.Proof{Note: "nothing to write: it gives the first password of the emulator, which is the new one after the old one is removed"}, nil
 	case ref.Scheme() == keystore.SchemeDemo:
@@ -388,7 +388,7 @@ func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
 		return keystore.Proof{}, fmt.Errorf("%s is not in the record", r.plan.Steps[n].Subject)
 	}
 	if !u.Callable() {
-		return keystore.Proof{}, r.stop(n, "%s: see a call of it work with the new %s, and vouch for it", cmp.Or(u.Reason, "the console cannot make its call"), r.plan.Value())
+		return keystore.Proof{}, r.stop(n, "%s. Make sure that a call of it works with the new %s, then vouch for it", cmp.Or(u.Reason, "the console cannot make its call"), r.plan.Value())
 	}
 	if err := r.markSet(ctx); err != nil {
 		return keystore.Proof{}, err

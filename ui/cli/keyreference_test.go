@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/local"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
 )
 
@@ -202,7 +201,7 @@ func stepHelp(help string) string {
 func (e *entry) cell() string {
 	names := make([]string, len(e.keys))
 	for i, k := range e.keys {
-		names[i] = "`" + strings.ReplaceAll(widget.KeyName(k), "|", `\|`) + "`" // in a table
+		names[i] = "`" + strings.ReplaceAll(kit.KeyName(k), "|", `\|`) + "`" // in a table
 		if e.typing[k] {
 			names[i] += "⌨"
 		}

@@ -130,7 +130,7 @@ func TestLintAndLevels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRig(t).start(t, demoSession(), 80, 24)
 		s.Press("l", "z", "G")
-		s.Expect("Lint (", "ADMIN is used for batch job (admin-automated)", "fix: issue a USER key", "contract 5.4")
+		s.Expect("Lint (", "ADMIN is used for batch job (admin-automated)", "fix: create a USER key", "contract 5.4")
 		t.Log("\n" + s.Screen())
 		s.Press("z", "v")
 		s.Expect("BILLING", "FINANCE", "partial")

@@ -84,7 +84,7 @@ func TestAVouchedTickLooksDifferent(t *testing.T) {
 		s.Expect("Vouch for: set nightly", "How do you know")
 		s.Looks("rotation-vouch")
 		s.Type("its log of noon")
-		s.Press("ctrl+s")
+		s.Press("enter")
 		s.Expect("[~] set nightly · vouched by the operator, not measured", "its log of noon", "[✓] set keyring:acme/prod · measured")
 		s.Looks("rotation-vouched")
 		if line := row(s, "nightly"); !strings.Contains(line, "~ 0") {

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
@@ -87,8 +88,40 @@ func (t *Theme) Bound(list []Binding) []Binding {
 	return list
 }
 
-// Key is the key of an action, for a sentence that names it.
-func (t *Theme) Key(name string) string { return t.Rebound.Key(name) }
+// Key is the display name of the key of an action, for a sentence.
+func (t *Theme) Key(name string) string { return KeyName(t.Rebound.Key(name)) }
+
+// KeyName is the display name of a key: "PgDn" for "pgdown". Other keys are spelled as
+// in Bubble Tea.
+func KeyName(key string) string {
+	switch key {
+	case "pgdown":
+		return "PgDn"
+	case "pgup":
+		return "PgUp"
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	}
+	if len(key) > 1 && key[0] == 'f' && key[1] >= '1' && key[1] <= '9' {
+		return "F" + key[1:]
+	}
+	return key
+}
+
+// KeyNames are the display names of keys, in one line.
+func KeyNames(keys []string) string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = KeyName(k)
+	}
+	return strings.Join(out, " ")
+}
 
 // Find returns the first binding for a key; with typing, only those that act while
 // text is captured.

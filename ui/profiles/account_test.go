@@ -336,7 +336,7 @@ func TestAMistakeIsShownAtItsFieldAndNothingIsWritten(t *testing.T) {
 			r := newRig(t, before)
 			adding(t, r, 120, 40, func(s *uitest.Screen) {
 				tt.do(s)
-				s.Press("ctrl+s")
+				s.Press("ctrl+s", "ctrl+s") // unasked
 				s.Expect("Add profile", tt.want)
 			})
 			if text, _ := os.ReadFile(r.config); string(text) != before || len(r.inventory.List()) != 0 || len(r.switched) != 0 {
@@ -359,8 +359,11 @@ func TestATypedKeyIsNotThrownAwayWithoutAsking(t *testing.T) {
 		s.Expect("stored when you save")
 		s.Press("esc", "esc")
 		s.Expect("Discard what you filled in?")
-		s.Press("n")
-		s.Expect("Add profile", "stored when you save")
+		for range 4 { // esc is no, and does not ask again while it is pressed on
+			s.Press("esc")
+			s.Expect("Add profile", "stored when you save")
+			s.ExpectNot("Discard")
+		}
 	})
 }
 
@@ -383,7 +386,7 @@ func TestAFileThatCannotBeWrittenKeepsTheForm(t *testing.T) {
 	r.fail = errors.New("adding profile \"acme\": permission denied")
 	adding(t, r, 80, 24, func(s *uitest.Screen) {
 		fill(s, "acme", "https://a.test", typedKey)
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "ctrl+s")
 		s.Expect("Add profile", "✗ adding profile", "permission denied")
 		r.fail = nil
 		s.Press("ctrl+s")

@@ -23,14 +23,14 @@ import (
 func (f *form) ask() tea.Cmd {
 	f.Form.FocusOn(f.Form.Focused(), false) // ends the editing, so that a typed key counts
 	f.Settled(f.Form)
-	if err := keystore.CheckKeyValue(keystore.NewSecret(f.text(fieldValue))); err != nil { // it was not taken
-		f.Form.SetError(fieldValue, err.Error())
-		return f.Form.FocusOn(fieldValue, true)
+	if err := f.checkValue(f.text(fieldValue)); err != nil && f.text(fieldValue) != "" { // it was not taken
+		cmd, _ := f.Form.Refuse(fieldValue, err.Error())
+		return cmd
 	}
 	d := f.draft()
 	if d.Value.Empty() && f.secretRef() == "" {
-		f.Form.SetError(fieldValue, "type the key, or paste it: the account is asked by it")
-		return f.Form.FocusOn(fieldValue, true)
+		cmd, _ := f.Form.Refuse(fieldValue, "type the key, or paste it: the account is asked by it")
+		return cmd
 	}
 	if f.doubt(d, "account.ask") {
 		return nil
@@ -88,7 +88,7 @@ func (f *form) secretRef() string {
 // in which dialect, by which key and trusting which authority.
 func (f *form) credential() string {
 	p, value := f.draftProfile(), f.value
-	if typed := f.text(fieldValue); typed != "" { // another one is being typed
+	if typed := f.text(fieldValue); typed != "" && f.checkValue(typed) == nil { // another one is being typed
 		value = keystore.NewSecret(typed)
 	}
 	return strings.Join([]string{p.BaseURL, p.Dialect, p.CA, f.secretRef(), value.Fingerprint()}, "\n")
@@ -99,8 +99,11 @@ type answer struct {
 	subject string // the credential that it is about; empty for none
 	found   service.Facts
 	filled  map[string]change // what it put into fields
-	stale   bool              // it was about another credential, and was taken back
+	// accepted is the credential that the service is known to accept, and unproved why it is not known of another.
+	accepted, unproved string
 }
+
+const otherAsked = "The account was asked by another key or address than what stands here now, and what it filled in was taken back."
 
 // change is what a field had, and what was put there.
 type change struct{ before, now string }
@@ -126,7 +129,7 @@ func (f *form) outdated() {
 		}
 	}
 	maps.DeleteFunc(f.passwords, func(_ model.ZoneName, held password) bool { return !held.typed })
-	f.answer = answer{stale: true}
+	f.answer = answer{unproved: otherAsked}
 	for _, field := range []string{fieldValue, fieldSecret, fieldLevel, fieldProxy, fieldCA, fieldZones} {
 		f.Form.SetNote(field, widget.Note{})
 	}
@@ -141,7 +144,7 @@ func (f *form) askAgain() string {
 // fillFound puts what the account said into the form, and the verdicts beside it.
 func (f *form) fillFound(r read) {
 	values, found := f.Form, r.draft.Facts
-	f.subject, f.stale = r.about, false
+	f.subject = r.about
 	if f.filled == nil {
 		f.filled = map[string]change{}
 	}
@@ -155,12 +158,13 @@ func (f *form) fillFound(r read) {
 	note(keyField, found.Key)
 	note(fieldAccount, found.Account)
 	if r.err != nil {
+		f.unproved, f.warned = widget.Sentence(r.err.Error()), ""
 		if !errors.Is(r.err, service.ErrRead) {
 			f.Problem = r.err.Error()
 		}
 		return
 	}
-	f.found = found
+	f.found, f.accepted = found, r.about
 	p := r.draft.Profile
 	f.fill(fieldAccount, string(p.Account))
 	f.fill(fieldProxy, p.ProxyHost)

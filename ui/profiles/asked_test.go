@@ -174,7 +174,7 @@ func TestAKeyThatReplacesTheAskedOneIsNotSavedUnasked(t *testing.T) {
 		s.Paste("totally-wrong-key-value-000")
 		s.ExpectNot("accepts it")
 		s.Press("ctrl+s")
-		s.Expect("ctrl+r asks again, ctrl+s once more saves it")
+		s.Expect("what it filled in was taken back", "ctrl+r asks it, ctrl+s once more saves the")
 		if r.saves != 0 {
 			t.Error("it was saved unasked")
 		}
@@ -241,4 +241,82 @@ func TestTheVerdictOnALevelGoesWithIt(t *testing.T) {
 		s.Press("space")
 		s.Expect("✗ the account shows that it is USER")
 	})
+}
+
+// A profile whose key was refused, or that nobody asked about, is saved after that was said, with what it means for
+// the next start; of one that the service accepts nothing is said.
+func TestAProfileThatIsNotAcceptedIsSavedOnlyAfterThatWasSaid(t *testing.T) {
+	r := newRig(t, "")
+	adding(t, r, 80, 24, func(s *uitest.Screen) {
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+s")
+		s.Expect("✗ Nobody has asked the account whether it accepts this key. ctrl+r asks it,", "ctrl+s once more saves", "zonedeck starts with it from then on")
+		r.found = service.Facts{Key: service.Verdict{State: service.Failed, Text: "api.test refuses it: the service answered 401"}}
+		r.refused = fmt.Errorf("%w: %s", service.ErrRead, r.found.Key.Text)
+		s.Press("ctrl+r", "ctrl+s")
+		s.Expect("✗ The account could not be read: api.test refuses it", "ctrl+s once more saves")
+		s.Press("ctrl+s")
+		s.ExpectNot("Add profile")
+	})
+	if r.saves != 1 || len(r.switched) != 1 {
+		t.Errorf("%d writes, switched to %v", r.saves, r.switched)
+	}
+}
+
+// A profile that is edited is not asked about while its key and its address stay.
+func TestAnEditedProfileIsAskedAboutOnlyWithAnotherKeyOrAddress(t *testing.T) {
+	r := newRig(t, before+"key = \"etl\"\ndialect = \"brightdata\"\n", model.Key{Name: "etl", Level: model.LevelUser, Secret: "env:ACME_KEY"})
+	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
+		to(s, "Base URL")
+		s.Type("/v2")
+		s.Press("ctrl+s")
+		s.Expect("Edit profile old", "Nobody has asked the account whether it accepts this key")
+		for range 3 {
+			s.Press("backspace")
+		}
+		to(s, "Domains")
+		s.Type("shop.example.com")
+		s.Press("ctrl+s")
+		s.ExpectNot("Edit profile old")
+	})
+}
+
+// The address of the console's own emulator is another one at the next start.
+func TestTheConsolesOwnEmulatorIsNotSaved(t *testing.T) {
+	r := newRig(t, "")
+	r.inUse.SetProfile(model.Profile{Name: model.LocalName, Local: true, BaseURL: "http://127.0.0.1:41000"})
+	adding(t, r, 120, 40, func(s *uitest.Screen) {
+		fill(s, "acme", "http://localhost:41000", typedKey)
+		s.Press("ctrl+s")
+		s.Expect("this is the console's own emulator", "use the profile local", "zonedeck emulate --api 127.0.0.1:8099")
+	})
+	if r.saves > 0 {
+		t.Error("it was saved")
+	}
+}
+
+// enter goes on from a key that is held, and a letter that was pressed there does not replace it.
+func TestAPastedKeyStaysUntilTheFormIsDiscarded(t *testing.T) {
+	r := newRig(t, "")
+	r.found = shown()
+	adding(t, r, 120, 60, func(s *uitest.Screen) {
+		r.hold = make(chan struct{})
+		fill(s, "acme", "https://api.test", typedKey)
+		s.Press("ctrl+r", "shift+tab", "tab", "esc", "shift+tab", "enter")
+		s.Expect("›Key name", "••••f2a1, stored when you save")
+		close(r.hold)
+		s.Press("ctrl+r")
+		s.Expect("✓ api.test accepts it")
+		s.Press("shift+tab")
+		s.Type("q")
+		s.Press("tab")
+		s.Expect("too short to replace ••••f2a1, which stays", "✓ api.test accepts it")
+		s.Press("ctrl+s")
+		s.Expect("Add profile")
+		s.Press("backspace", "ctrl+s")
+		s.ExpectNot("Add profile")
+	})
+	if value, err := r.secrets.Resolve(t.Context(), "file:acme-key"); err != nil || value.Reveal() != typedKey {
+		t.Errorf("the stored key is %v, %v", value, err)
+	}
 }

@@ -75,9 +75,14 @@ func Commands(d Deps) []kit.Binding {
 		}
 		out = append(out, b)
 	}
-	zone := kit.Binding{
-		Label: "add zone", Group: group, Help: "Add a zone to the profile in use, as a line of its form; " + d.Theme.Key("account.ask") + " there asks the account for them all.",
-		Synonyms: "new edit zones", Disabled: "the emulator's zones come from its scenario; a profile of your own lists its zones",
+	zones := []kit.Binding{{
+		Label: "add zone", Help: "Add a zone to the profile in use, as a line of its form; " + d.Theme.Key("account.ask") + " there asks the account for them all.",
+		Synonyms: "new edit zones",
+	}, {
+		Label: "remove zone", Help: "Take its line out of the profile in use. The zone itself is deleted in the account settings of the service.", Synonyms: "delete zones",
+	}}
+	for i := range zones {
+		zones[i].Group, zones[i].Disabled = group, "the emulator's zones come from its scenario; a profile of your own lists its zones"
 	}
 	configured, _ := d.Profiles.Configured()
 	for _, p := range configured {
@@ -86,7 +91,9 @@ func Commands(d Deps) []kit.Binding {
 			mayEdit, mayRemove = "", cmp.Or(d.Refused, "it is read-only: 'edit profile "+p.Name+"' lifts that")
 		}
 		if p.Name == d.Profiles.Current() {
-			zone.Intent, zone.Disabled = tea.Cmd(func() tea.Msg { return open(d, &p, fieldZones) }), mayEdit
+			for i := range zones {
+				zones[i].Intent, zones[i].Disabled = tea.Cmd(func() tea.Msg { return open(d, &p, fieldZones) }), mayEdit
+			}
 		}
 		out = append(out,
 			kit.Binding{
@@ -103,7 +110,7 @@ func Commands(d Deps) []kit.Binding {
 	if len(configured) == 0 {
 		out = append(out, kit.Binding{Label: "remove profile", Group: group, Synonyms: "delete", Disabled: "no profile is configured; the emulator's is always there"})
 	}
-	return append(out, zone)
+	return append(out, zones...)
 }
 
 // Switcher opens the profiles to choose from, with a digit each; what is typed filters. The digits are

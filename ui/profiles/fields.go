@@ -166,9 +166,16 @@ func (f *form) checkURL(v string) error {
 	return nil
 }
 
+// leastKey is the length from which on what is typed replaces a key that is held: a key that was pressed to move about
+// does not.
+const leastKey = 8
+
 func (f *form) checkValue(v string) error {
 	if err := keystore.CheckKeyValue(keystore.NewSecret(v)); err != nil {
 		return err
+	}
+	if v != "" && len(v) < leastKey && !f.value.Empty() {
+		return fmt.Errorf("too short to replace %s, which stays; empty the field to go on", f.value)
 	}
 	if known, ok := f.deps.Profiles.Key(cmp.Or(f.text(fieldKey), f.text(fieldName))); strings.TrimSpace(v) != "" || !f.value.Empty() || f.edits != nil || ok && known.Secret != "" {
 		return nil

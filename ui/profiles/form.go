@@ -28,6 +28,7 @@ type form struct {
 	chosen bool            // the operator chose the store
 	first  string          // what the first account becomes; empty for a further one
 	sure   ask.ID          // the question about a key of another account that the operator was shown
+	warned string          // the credential that the operator was told is not known to be accepted
 	answer
 	asking asking
 	admin  adminKey
@@ -52,6 +53,7 @@ type (
 
 func newForm(d Deps, edits *model.Profile) *form {
 	f := &form{deps: d, edits: edits, passwords: map[model.ZoneName]password{}}
+	f.unproved = "Nobody has asked the account whether it accepts this key."
 	if configured, _ := d.Profiles.Configured(); len(configured) == 0 {
 		f.first = " The first profile becomes the default: zonedeck starts with it from then on."
 	}
@@ -75,6 +77,9 @@ func newForm(d Deps, edits *model.Profile) *form {
 		}
 	}
 	f.follow(f.Form)
+	if edits != nil {
+		f.accepted = f.credential()
+	}
 	return f
 }
 
@@ -153,7 +158,7 @@ func (f *form) Handle(msg tea.Msg) (tea.Cmd, bool) {
 		f.endAsking()
 		f.Problem = ""
 		if msg.about != f.credential() {
-			f.stale = true
+			f.unproved = otherAsked
 			f.Form.SetNote(fieldAccount, widget.Note{Text: f.askAgain()})
 			break
 		}
@@ -175,10 +180,9 @@ func (f *form) Settled(values *widget.Form) {
 	if values.Focused() == fieldValue && values.CapturingText() {
 		return
 	}
-	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" && keystore.CheckKeyValue(keystore.NewSecret(typed)) == nil {
+	if typed := strings.TrimSpace(values.Value(fieldValue)); typed != "" && f.checkValue(typed) == nil {
 		f.value = keystore.NewSecret(typed)
-		values.SetValue(fieldValue, "")
-		values.SetPlaceholder(fieldValue, f.value.String()+", stored when you save; type to replace it")
+		values.SetHeld(fieldValue, f.value.String()+", stored when you save; type to replace it")
 		values.SetNote(fieldValue, widget.Note{})
 		f.outdated()
 	}
@@ -440,11 +444,6 @@ func (f *form) refOf(zone model.ZoneName) string {
 // save writes the profile; a new one is used from then on.
 func (f *form) save(values *widget.Form) tea.Cmd {
 	f.Settled(values)
-	if f.stale && f.draft().Refusal() == nil {
-		f.stale = false // it was said
-		f.Problem = "The account was asked by another key or address than what stands here now, and what it filled in was taken back: " + f.deps.Theme.Key("account.ask") + " asks again, " + f.deps.Theme.Key("dialog.submit") + " once more saves it unasked."
-		return nil
-	}
 	d := f.draft()
 	r, err := f.report(d)
 	if err != nil {
@@ -455,6 +454,11 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 		return nil
 	}
 	of, answers := f.credential(), f.answers(d)
+	if of != f.accepted && of != f.warned && d.Refusal() == nil {
+		f.warned = of
+		f.Problem = f.unproved + " " + f.deps.Theme.Key("account.ask") + " asks it, " + f.deps.Theme.Key("dialog.submit") + " once more saves the profile all the same." + f.first
+		return nil
+	}
 	return f.Run(func() (tea.Msg, error) {
 		p, err := f.deps.Profiles.Save(f.deps.Ctx, r, answers)
 		var why interface{ AsksWhy() }

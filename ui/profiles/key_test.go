@@ -172,7 +172,7 @@ func TestARefusedADMINKeyIsAskedForItsReason(t *testing.T) {
 	adding(t, r, 120, 40, func(s *uitest.Screen) {
 		fill(s, "acme", "https://api.test/", typedKey)
 		s.ExpectNot("Why ADMIN")
-		s.Press("ctrl+s")
+		s.Press("ctrl+s", "ctrl+s")
 		s.Expect("key acme has the value of boss, which is ADMIN", "›Why ADMIN")
 		s.Type("there is no other key")
 		r.fail = nil

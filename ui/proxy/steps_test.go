@@ -39,7 +39,7 @@ func TestNextStepsAreKeys(t *testing.T) {
 			t.Fatalf("%d tests after ctrl+j, want 2", f.tests())
 		}
 		s.Press("H")
-		s.Expect("a letter sends nothing from a form")
+		s.Expect("letters send nothing while a form")
 		s.Press("tab", "tab", "H")
 		s.Expect("waiting 5.0 s before the next call")
 		s.After(4 * time.Second)

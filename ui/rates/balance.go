@@ -47,7 +47,7 @@ func (b *balance) Init() tea.Cmd {
 func (b *balance) Bindings() []kit.Binding {
 	return append([]kit.Binding{
 		{Name: "balance.read", Keys: []string{"r"}, Label: "read anew", Help: "Ask the account again.", Group: "Balance", Intent: readAgain{}},
-		{Name: "balance.close", Keys: []string{"esc", "q", b.deps.Theme.Key("console.balance")}, Label: "close", Help: "Close; what is being asked is cancelled.", Group: "Balance", Intent: leave{}},
+		{Name: "balance.close", Keys: []string{"esc", "q", b.deps.Theme.Rebound.Key("console.balance")}, Label: "close", Help: "Close; what is being asked is cancelled.", Group: "Balance", Intent: leave{}},
 	}, widget.MotionBindings()...)
 }
 

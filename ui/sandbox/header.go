@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -68,7 +69,7 @@ func (m *Model) keyLines(w, h int) []string {
 		if b.Disabled != "" || b.Key() == "" || b.Group == "Move" || b.Group == "Form" {
 			continue
 		}
-		head := " " + m.deps.Theme.KeyHint.Render(text.Fit(widget.KeyNames(b.Keys), keyW)) + " "
+		head := " " + m.deps.Theme.KeyHint.Render(text.Fit(kit.KeyNames(b.Keys), keyW)) + " "
 		out = append(out, widget.Hung(head, m.deps.Theme.KeyLabel, b.Help, w-1)...)
 	}
 	return append([]string{""}, out[:min(len(out), h-4)]...)

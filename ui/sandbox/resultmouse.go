@@ -34,7 +34,7 @@ func (m *Model) clickResult(hit kit.Hit) tea.Cmd {
 		if _, step := b.Intent.(runStep); !step || b.Disabled != "" {
 			continue
 		}
-		start := before(line, "["+b.Key()+"] ")
+		start := before(line, "["+kit.KeyName(b.Key())+"] ")
 		if len(start) == len(line) || hit.Col < text.Width(start) {
 			continue
 		}

@@ -31,7 +31,7 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 			t.Errorf("sent %+v, want the second with browser_demo", sent)
 		}
 		b.Press("H")
-		b.Expect("send again: a letter sends nothing from a form: out of it, as by tab, it does")
+		b.Expect("send again: letters send nothing while a form has the focus; press tab to leave it first")
 		b.wantSent(t, 2, "from the form")
 		b.Press("alt+r", "H")
 		b.Expect("● waiting")
@@ -178,7 +178,7 @@ func TestTSendsTheOtherWayAndBack(t *testing.T) {
 		b.Press("t")
 		b.Expect("no result yet")
 		b.Press("ctrl+j", "t")
-		b.Expect("t send by Native: a letter sends nothing from a form")
+		b.Expect("t send by Native: letters send nothing while a form has the focus")
 		b.Press("alt+r", "t", "t")
 		b.Expect("✓ ok")
 		sent := b.svc.requests()

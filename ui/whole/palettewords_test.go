@@ -12,6 +12,7 @@ var paletteWords = map[string]string{
 	"renew": "rotate", "csv": "new job", "trigger": "new job", "quit": "quit", "help": "help", "proxy test": "test",
 	"twin": "compare zones (twin)", "matrix": "compare all logins (matrix)", "add key": "record a key",
 	"add account": "add profile", "price": "measure the rates of the zones", "delete key": "forget",
+	"delete zone": "remove zone", "revoke": "rotate", "usage": "balance",
 }
 
 // The first line of the palette is what people mean by a word, and what only a note says is not offered beside it.

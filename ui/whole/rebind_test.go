@@ -18,6 +18,8 @@ func TestKeysOfOnesOwn(t *testing.T) {
 "sandbox.send" = "alt+s"
 "console.keys" = "alt+k"
 "console.help" = "f1"
+"history.reload" = "f7"
+"dialog.submit" = "f8"
 `)
 	h.write("inputs.json", `[{"url":"http://lab.test/product/1"}]`)
 	h.run("jobs", "trigger", "gd_products", "--wait", "--input", h.dir+"/inputs.json")
@@ -39,7 +41,10 @@ func TestKeysOfOnesOwn(t *testing.T) {
 		t.Errorf("the usual keys still act:\n%s", screen)
 	}
 	p.PressFor("v", "The rows are written to")
-	p.PressFor("ctrl+s", "downloaded")
+	if screen := p.Screen(); !strings.Contains(screen, "F8 download") || strings.Contains(screen, "f8") {
+		t.Errorf("a function key is named in two forms:\n%s", screen)
+	}
+	p.PressFor("f8", "downloaded")
 
 	p.PressFor("alt+k", "[alt+k Keys", "T rotate")
 	p.PressFor("down f6", "Rotation of etl-main by refresh · not begun")

@@ -210,9 +210,9 @@ func (p *Page) askVouch() tea.Cmd {
 		return nil
 	}
 	t := p.deps.Theme
-	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "It stands in the record and in History, marked as vouched for, not measured."})
+	form := widget.NewForm(t, widget.Field{Name: "reason", Label: "How do you know", Placeholder: "e.g. its log of 12:04", Help: "The record and History show it as your word, and not as measured."})
 	p.form = widget.NewFormDialog(t, "Vouch for: "+text.Clean(q.About), form)
-	p.form.Intro, p.form.Submit, p.form.Deliberate = q.Text, "vouch for it", true
+	p.form.Intro, p.form.Submit, p.form.Guard = q.Text, "vouch for it", true
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		p.form.Busy = true
 		return p.run(ask.Answers{}.With(q, ask.Answer{Yes: true, Text: strings.TrimSpace(f.Value("reason"))}))

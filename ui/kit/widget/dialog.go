@@ -361,7 +361,7 @@ func (d *FormDialog) keys(w int) string {
 	}
 	parts := make([]string, len(hints))
 	for i, h := range hints {
-		parts[i] = d.theme.KeyHint.Render(h[0]) + " " + h[1]
+		parts[i] = d.theme.KeyHint.Render(kit.KeyName(h[0])) + " " + h[1]
 	}
 	line := strings.Join(parts, d.theme.Muted.Render(" · "))
 	for len(parts) > 2 && text.Width(line) > w {

@@ -123,6 +123,7 @@ type field struct {
 	earlier recent
 	whole   bool // what is typed next replaces the value
 	warns   bool // Help does
+	held    bool // see SetHeld
 }
 
 // NewForm makes a form; the first field that can be edited has the focus.
@@ -301,6 +302,13 @@ func (f *Form) SetPlaceholder(name, text string) {
 			fd.input.Placeholder = text
 		}
 	}
+}
+
+// SetHeld says of a secret that was taken out of its field, and is held elsewhere, how it is shown there.
+func (f *Form) SetHeld(name, text string) {
+	f.SetValue(name, "")
+	f.SetPlaceholder(name, text)
+	f.find(name).held = true
 }
 
 // SetHidden shows or hides a field.

@@ -205,7 +205,7 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		case f.editing && arrived && !f.Dialog: // enter begins to type here, as it did to whoever does not see the cursor
 			return nil
 		}
-		if fd.Secret && fd.value() == "" && !f.atEnd() { // pressed to begin typing: the secret would go into the next field
+		if fd.Secret && fd.value() == "" && !fd.held && !f.atEnd() { // pressed to begin typing: the secret would go into the next field
 			return kit.Warn("nothing was typed into " + fd.Label + ": type or paste it, or tab goes on without it")
 		}
 		f.stop()

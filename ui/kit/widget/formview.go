@@ -176,10 +176,12 @@ func (f *Form) typedText(fd *field, on bool, width int) string {
 		}
 		return ViewInput(*fd.input)
 	}
-	if v == "" {
+	switch {
+	case v == "" && fd.held:
+		return t.Text.Render(text.Cut(fd.Placeholder, width))
+	case v == "":
 		return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
-	}
-	if hidden {
+	case hidden:
 		return strings.Repeat("•", min(len([]rune(v)), width))
 	}
 	return t.Text.Render(text.Cut(text.Clean(v), width))

@@ -2,7 +2,6 @@ package widget
 
 import (
 	"slices"
-	"strings"
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -46,7 +45,7 @@ func helpLines(t *kit.Theme, sections []HelpSection, w int) []string {
 			if b.Disabled != "" {
 				words += "  (not now: " + b.Disabled + ")"
 			}
-			head := "    " + t.KeyHint.Render(text.Fit(KeyNames(b.Keys), indent-5)) + " "
+			head := "    " + t.KeyHint.Render(text.Fit(kit.KeyNames(b.Keys), indent-5)) + " "
 			out = append(out, Hung(head, kit.Ink{}, words, max(w, indent+20))...)
 		}
 	}
@@ -65,36 +64,4 @@ func byGroup(list []kit.Binding) []kit.Binding {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b kit.Binding) int { return order[a.Group] - order[b.Group] })
 	return out
-}
-
-// KeyName is the display name of a key: "PgDn" for "pgdown". Other keys are spelled as
-// in Bubble Tea.
-func KeyName(key string) string {
-	switch key {
-	case "pgdown":
-		return "PgDn"
-	case "pgup":
-		return "PgUp"
-	case "up":
-		return "↑"
-	case "down":
-		return "↓"
-	case "left":
-		return "←"
-	case "right":
-		return "→"
-	}
-	if len(key) > 1 && key[0] == 'f' && key[1] >= '1' && key[1] <= '9' {
-		return "F" + key[1:]
-	}
-	return key
-}
-
-// KeyNames are the display names of keys, in one line.
-func KeyNames(keys []string) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = KeyName(k)
-	}
-	return strings.Join(out, " ")
 }

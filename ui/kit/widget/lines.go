@@ -52,7 +52,7 @@ func Offers(t *kit.Theme, bindings []kit.Binding, group string, w int) []string 
 	var out []string
 	for _, b := range t.Bound(bindings) {
 		if b.Group == group && !b.Hidden && len(b.Keys) > 0 {
-			out = append(out, Hung(t.KeyHint.Render(text.Fit(KeyName(b.Key()), 7)), t.Muted, b.Help, w)...)
+			out = append(out, Hung(t.KeyHint.Render(text.Fit(kit.KeyName(b.Key()), 7)), t.Muted, b.Help, w)...)
 		}
 	}
 	return out

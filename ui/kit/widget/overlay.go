@@ -14,6 +14,8 @@ import (
 type ConfirmSpec struct {
 	Title string
 	Body  string
+	// Counted stands before Body, of what goes on changing while the question is open; nil for nothing.
+	Counted func() string
 	// Yes is the label for going ahead ("cancel the job"): "y" does it; "n", esc and
 	// enter do not.
 	Yes string
@@ -46,7 +48,15 @@ func (c *confirm) Guarded() bool { return true }
 
 func (c *confirm) Size(w, _ int) (int, int) {
 	ow := min(64, w-6)
-	return ow, len(Wrapped(kit.Ink{}, c.spec.Body, ow-2)) + 3
+	return ow, len(c.body(ow)) + 3
+}
+
+func (c *confirm) body(w int) []string {
+	words := c.spec.Body
+	if c.spec.Counted != nil {
+		words = c.spec.Counted() + words
+	}
+	return Wrapped(kit.Ink{}, words, w-2)
 }
 
 func (c *confirm) Update(msg tea.Msg) tea.Cmd {
@@ -68,7 +78,7 @@ func (c *confirm) Bindings() []kit.Binding {
 }
 
 func (c *confirm) Render(w, h int) string {
-	lines := append([]string{""}, Indent(Wrapped(kit.Ink{}, c.spec.Body, w-2))...)
+	lines := append([]string{""}, Indent(c.body(w))...)
 	lines = append(lines, "", " "+c.theme.KeyHint.Render("y")+" "+c.theme.Bad.Render(c.spec.Yes)+
 		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render("n")+" no")
 	return Block(strings.Join(lines, "\n"), w, h)
