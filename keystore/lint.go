@@ -18,18 +18,6 @@ const (
 	SeverityNote  = "note"
 )
 
-// area is what a finding is about.
-type area string
-
-// The areas of findings.
-const (
-	areaExpiry     area = "expiry"
-	areaRotation   area = "rotation"
-	areaPermission area = "permission"
-	areaSharing    area = "sharing"
-	areaSecret     area = "secret"
-)
-
 // The rules, as findings name them.
 const (
 	RuleAdminAutomated   = "admin-automated"
@@ -65,7 +53,6 @@ type Finding struct {
 	Rule     string // the rule's name, stable for --json and for ignoring it
 	Key      string // the key's name
 	Severity string
-	Area     area
 	Text     string // what is wrong
 	Evidence string // the record's fields, the other names or the places that show it
 	Fix      string // what to do
@@ -134,7 +121,7 @@ func (c Checks) Lint(keys []model.Key) []Finding {
 
 // PasswordFinding is about a zone's password, or a whole login to the zone, in a file that git may track.
 func PasswordFinding(zone, what, place string, tracked bool) Finding {
-	f := Finding{Rule: "password-in-file", Key: zone, Severity: SeverityNote, Area: areaSecret, Text: what + " stands in a file", Evidence: place, Fix: "take it from the environment or a secret manager", Source: "contract 5.1"}
+	f := Finding{Rule: "password-in-file", Key: zone, Severity: SeverityNote, Text: what + " stands in a file", Evidence: place, Fix: "take it from the environment or a secret manager", Source: "contract 5.1"}
 	if tracked {
 		f.Rule, f.Severity, f.Text, f.Fix = "password-in-git", SeverityError, f.Text+" that git tracks", "rotate the password: it stays in the history; then "+f.Fix
 	}
@@ -171,8 +158,8 @@ func (c *lintCase) check() []Finding {
 }
 
 // find notes what a rule found.
-func (c *lintCase) find(rule, severity string, about area, source, text, evidence, fix string) {
-	c.found = append(c.found, Finding{rule, c.key.Name, severity, about, text, evidence, fix, source})
+func (c *lintCase) find(rule, severity, source, text, evidence, fix string) {
+	c.found = append(c.found, Finding{rule, c.key.Name, severity, text, evidence, fix, source})
 }
 
 // places lists up to three places or names, and counts the rest.
@@ -195,7 +182,7 @@ func (c *lintCase) permission() {
 		if len(usedBy) > 0 {
 			evidence += ", used by " + places(usedBy)
 		}
-		c.find(rule, severity, areaPermission, source, text, evidence, fix)
+		c.find(rule, severity, source, text, evidence, fix)
 	}
 	if k.Level == model.LevelAdmin && (k.Duty.Automated() || len(c.usage.Automated) > 0) {
 		what := string(k.Duty)
@@ -209,7 +196,7 @@ func (c *lintCase) permission() {
 		if k.Secret == "" {
 			fix = "record where its value is, and " + fix
 		}
-		c.find(RuleAdminUnseen, SeverityWarn, areaPermission, "contract 5.4", "its value was never read, so commands would use it under another name without seeing that it is ADMIN",
+		c.find(RuleAdminUnseen, SeverityWarn, "contract 5.4", "its value was never read, so commands would use it under another name without seeing that it is ADMIN",
 			"level ADMIN, fingerprint unknown, reference "+cmp.Or(Ref(k.Secret).Label(), "unknown"), fix)
 	}
 	if k.Duty.Automated() && k.Level.Permission(model.CapUse) == model.PermNo {
@@ -240,14 +227,14 @@ func (c *lintCase) secret() {
 		return fmt.Sprintf("%d places", len(list))
 	}
 	if list := c.usage.Tracked; len(list) > 0 {
-		c.find(ruleValueInGit, SeverityError, areaSecret, "contract 5.1", "its value stands in "+count(list)+" of files that git tracks", places(list),
+		c.find(ruleValueInGit, SeverityError, "contract 5.1", "its value stands in "+count(list)+" of files that git tracks", places(list),
 			"rotate it: the value stays in the history; then take it from the environment or a secret manager")
 	}
 	if list := c.usage.Ended; len(list) > 0 {
-		c.find(ruleEndedValue, SeverityWarn, areaSecret, "contract 3", "a value that its rotation ended is still in "+count(list)+" of files", places(list), "put the current value there")
+		c.find(ruleEndedValue, SeverityWarn, "contract 3", "a value that its rotation ended is still in "+count(list)+" of files", places(list), "put the current value there")
 	}
 	if by := c.usage.EndedBy; by != "" {
-		c.find(ruleEndedRecord, SeverityError, areaSecret, "contract 3", "the rotation of "+by+" ended the value that is recorded here",
+		c.find(ruleEndedRecord, SeverityError, "contract 3", "the rotation of "+by+" ended the value that is recorded here",
 			"fingerprint "+c.key.Fingerprint+", refused at the end of the rotation of "+by, "store the new value under its reference, or remove this key from the inventory")
 	}
 }
@@ -258,7 +245,7 @@ func (c *lintCase) expiry() {
 		on = moment(expires.At)
 	}
 	find := func(rule, severity, text, fix string) {
-		c.find(rule, severity, areaExpiry, "contract 2.1", text, "expires "+on, fix)
+		c.find(rule, severity, "contract 2.1", text, "expires "+on, fix)
 	}
 	switch expires.State(c.now, c.within) {
 	case model.ExpiryStateExpired:
@@ -284,7 +271,7 @@ func (c *lintCase) rotation() {
 	r := c.key.Rotation
 	find := func(rule, severity, text, fix string) {
 		evidence := fmt.Sprintf("made %s, interval %d days", moment(r.Last), r.Every())
-		c.find(rule, severity, areaRotation, c.rotationSource("contract 5.4, 8"), text, evidence, fix)
+		c.find(rule, severity, c.rotationSource("contract 5.4, 8"), text, evidence, fix)
 	}
 	age, _ := r.AgeDays(c.now)
 	switch r.State(c.now, c.within) {
@@ -327,13 +314,13 @@ func (c *lintCase) unfinished() {
 	case p.Now() >= 0:
 		evidence += ", next " + p.Steps[p.Now()].Name()
 	}
-	c.find(rule, SeverityWarn, areaRotation, c.rotationSource("contract 5.4"), text, evidence, fix)
+	c.find(rule, SeverityWarn, c.rotationSource("contract 5.4"), text, evidence, fix)
 }
 
 // sharing is about one key for several duties.
 func (c *lintCase) sharing() {
 	find := func(rule, severity, text, evidence, fix string) {
-		c.find(rule, severity, areaSharing, "contract 5.4", text, evidence, fix)
+		c.find(rule, severity, "contract 5.4", text, evidence, fix)
 	}
 	if others := c.otherKeys(c.key.Fingerprint); len(others) > 0 {
 		find(ruleSharedValue, SeverityError, "the same value is recorded as "+strings.Join(others, ", "), "fingerprint "+c.key.Fingerprint, "keep one entry, or create a key for each duty")

@@ -31,7 +31,7 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	}
 	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {
 		out = append(out, Finding{
-			Rule: ruleMoreThanNeeded, Key: k.Name, Severity: SeverityNote, Area: areaPermission,
+			Rule: ruleMoreThanNeeded, Key: k.Name, Severity: SeverityNote,
 			Text: "ADMIN may do more than this needs", Evidence: "level ADMIN", Fix: "a USER key is enough for proxies and the API", Source: "contract 5.4",
 		})
 	}
@@ -72,7 +72,7 @@ func HoldsValue(text, fingerprint string) bool { return holdsValue(text, fingerp
 
 // permissionFinding checks a key's level against the matrix of service.md 5.3.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
-	f := Finding{Rule: ruleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: areaPermission, Evidence: "level " + k.Level.String(), Source: "contract 5.3"}
+	f := Finding{Rule: ruleLevelCannotUse, Key: k.Name, Severity: SeverityError, Evidence: "level " + k.Level.String(), Source: "contract 5.3"}
 	switch k.Level.Permission(c) {
 	case model.PermNo:
 		f.Text = fmt.Sprintf("%s has no %s", k.Level, capability(c))

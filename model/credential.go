@@ -99,10 +99,6 @@ type UsernamePart struct {
 	Kind PartKind
 	// Name is what the part belongs to: its kind, or the name of its parameter.
 	Name string
-	// Meaning is one phrase for the operator.
-	Meaning string
-	// Offset is where Text begins in the username, in bytes.
-	Offset int
 	// Problem is why the part cannot stand as it is, or nil.
 	Problem error
 }
@@ -113,11 +109,11 @@ func (c Credential) Parts() []UsernamePart {
 	_, accountErr := ParseAccountID(string(c.Account), OlderAccount)
 	_, zoneErr := ParseZoneName(string(c.Zone))
 	parts := []UsernamePart{
-		{Text: c.Prefix, Kind: PartPrefix, Meaning: "the service's fixed word", Problem: checkWord(c.Prefix)},
-		{Text: wordCustomer, Kind: PartWord, Meaning: "the account id follows"},
-		{Text: string(c.Account), Kind: PartAccount, Meaning: "the account", Problem: accountErr},
-		{Text: wordZone, Kind: PartWord, Meaning: "the zone's name follows"},
-		{Text: string(c.Zone), Kind: PartZone, Meaning: "the zone, which is billed", Problem: zoneErr},
+		{Text: c.Prefix, Kind: PartPrefix, Problem: checkWord(c.Prefix)},
+		{Text: wordCustomer, Kind: PartWord},
+		{Text: string(c.Account), Kind: PartAccount, Problem: accountErr},
+		{Text: wordZone, Kind: PartWord},
+		{Text: string(c.Zone), Kind: PartZone, Problem: zoneErr},
 	}
 	for i := range parts {
 		parts[i].Name = string(parts[i].Kind)
@@ -125,24 +121,16 @@ func (c Credential) Parts() []UsernamePart {
 	for _, p := range c.Params {
 		parts = append(parts, p.parts()...)
 	}
-	offset := 0
-	for i := range parts {
-		parts[i].Offset = offset
-		offset += len(parts[i].Text) + 1
-	}
 	return parts
 }
 
 func (p Param) parts() []UsernamePart {
 	spec, known := paramSpec(p.Name)
-	name := UsernamePart{Text: p.Name, Kind: PartParam, Name: p.Name, Meaning: spec.Meaning, Problem: checkWord(p.Name)}
+	name := UsernamePart{Text: p.Name, Kind: PartParam, Name: p.Name, Problem: checkWord(p.Name)}
 	if name.Name == "" {
 		name.Name = string(PartParam)
 	}
-	if !known {
-		name.Meaning = "not a parameter that the console knows"
-	}
-	value := UsernamePart{Text: p.Value, Kind: PartValue, Name: name.Name, Meaning: "value of " + name.Name}
+	value := UsernamePart{Text: p.Value, Kind: PartValue, Name: name.Name}
 	switch {
 	case p.Value == "" && known && !spec.Flag:
 		value.Problem = errors.New("it needs a value")

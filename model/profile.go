@@ -101,17 +101,14 @@ type Abilities interface {
 	// Name is the dialect's name.
 	Name() string
 	Sends() Sends
-	// Locate gives a request the address that follows from its options, such as a search.
-	Locate(r FetchRequest) FetchRequest
 	// Params are the parameters of the login by which a request is sent.
 	Params(r FetchRequest) []Param
 	// RefuseParams is why parameters of a login are not sent, or nil.
 	RefuseParams(params []Param) error
 	// TestPage answers a test of a proxy login, "" where none is known.
 	TestPage(p Profile) string
-	// AsksForJobs reports whether a job's state can be asked for, ShowsCosts whether an account shows what its zones cost.
+	// AsksForJobs reports whether a job's state can be asked for.
 	AsksForJobs() bool
-	ShowsCosts() bool
 	// ChangesPasswords reports whether a call changes a zone's password; else a person does.
 	ChangesPasswords() bool
 	// Cancels and Previews report whether it is known how a job of a data set is cancelled and previewed. ProductOf is the

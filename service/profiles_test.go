@@ -56,17 +56,17 @@ func TestAnADMINKeyIsChosenWithAReasonOnly(t *testing.T) {
 	}
 	unnamed := d // behind a reference, and under another name
 	noerr.Must(t, s.Resolver.Store(t.Context(), "file:boss", value))
-	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}))
+	noerr.Must(t, s.Keys.Inventory().Add(t.Context(), model.Key{Name: "chief", Level: model.LevelAdmin, Secret: "file:boss", Fingerprint: value.Fingerprint()}))
 	unnamed.Level, unnamed.Value = model.LevelUser, keystore.Secret{}
 	if _, err := saveProfile(t, s, unnamed, nil); !errors.As(err, &admin) || admin.Finding.Key != "chief" {
 		t.Errorf("behind a reference: %v", err)
 	}
-	chief, _ := s.Inventory.Get("chief")
-	noerr.Must(t, errors.Join(s.Inventory.Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")))
+	chief, _ := s.Keys.Inventory().Get("chief")
+	noerr.Must(t, errors.Join(s.Keys.Inventory().Remove(t.Context(), chief), s.Resolver.Remove(t.Context(), "file:boss")))
 	if _, err := saveProfile(t, s, d, reason("it is "+value.Reveal())); !errors.Is(err, keys.ErrReasonHoldsValue) {
 		t.Errorf("with the value for a reason: %v", err)
 	}
-	if len(s.Inventory.List()) > 0 {
+	if len(s.Keys.Inventory().List()) > 0 {
 		t.Error("it was saved")
 	}
 	mistaken := d
@@ -109,7 +109,7 @@ func TestAKeyThatIsOnlyTrackedBecomesThatOfAProfile(t *testing.T) {
 			noerr.Must(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600)))
 			s := openTest(t, o)
 			for _, key := range []string{"tracked", "unused"} {
-				noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: key, Level: model.LevelUser}))
+				noerr.Must(t, s.Keys.Inventory().Add(t.Context(), model.Key{Name: key, Level: model.LevelUser}))
 			}
 			d, err := s.Profiles.Begin("third")
 			if want.edit {
@@ -126,7 +126,7 @@ func TestAKeyThatIsOnlyTrackedBecomesThatOfAProfile(t *testing.T) {
 			if _, err := saveProfile(t, s, d, given); !errors.Is(err, want.err) {
 				t.Errorf("it ended with %v, want %v", err, want.err)
 			}
-			if k, _ := s.Inventory.Get(want.key); k.Secret != "" != want.agree || k.Fingerprint != "" != want.agree {
+			if k, _ := s.Keys.Inventory().Get(want.key); k.Secret != "" != want.agree || k.Fingerprint != "" != want.agree {
 				t.Errorf("its record became %+v", k)
 			}
 		})
@@ -146,7 +146,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 		noerr.Must(t, err)
 	}
 	must(s.Resolver.Store(t.Context(), "file:acme-etl", keystore.NewSecret("value-of-etl-0123456789")))
-	must(s.Inventory.Add(t.Context(), model.Key{Name: "etl", Secret: "file:acme-etl"}))
+	must(s.Keys.Inventory().Add(t.Context(), model.Key{Name: "etl", Secret: "file:acme-etl"}))
 	r, err := s.Profiles.Removal("acme")
 	must(err)
 	refused := func(withKey, withSecrets bool, words string) {
@@ -155,7 +155,7 @@ func TestAnAccountDoesNotTakeAlongWhatIsNeeded(t *testing.T) {
 			t.Errorf("want %q: %v", words, err)
 		}
 		noerr.Want(t, noerr.From(s.Resolver.Resolve(t.Context(), "file:acme-etl")))
-		if _, ok := s.Inventory.Get("etl"); !ok || len(s.Configuration().Names()) != 1 {
+		if _, ok := s.Keys.Inventory().Get("etl"); !ok || len(s.Configuration().Names()) != 1 {
 			t.Error("something is gone")
 		}
 	}
@@ -197,7 +197,7 @@ func TestAskingAnAccountIsAUseOfItsKey(t *testing.T) {
 	s, err := Open(t.Context(), o)
 	noerr.Must(t, err)
 	defer s.Close(t.Context())
-	noerr.Must(t, s.Inventory.Add(t.Context(), model.Key{Name: "recorded", Secret: "env:RECORDED"}))
+	noerr.Must(t, s.Keys.Inventory().Add(t.Context(), model.Key{Name: "recorded", Secret: "env:RECORDED"}))
 	for name, tt := range map[string]struct {
 		key      string
 		status   int

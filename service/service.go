@@ -92,7 +92,6 @@ type Options struct {
 type Service struct {
 	Paths     config.Paths
 	Base      model.Profile // as configured; empty addresses for the emulator
-	Inventory *keystore.Inventory
 	Resolver  *keystore.Resolver
 	Profiles  *profiles.Profiles
 	Keys      *keys.Keys
@@ -162,7 +161,6 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	s.Variables = &variables{Service: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Keys = keys.New(ctx, s.keysConfig())
 	inventory := s.Keys.Inventory()
-	s.Inventory = inventory.Inventory
 	if !o.Console || s.asRead.keys.size <= ReadAtOnce {
 		if err := inventory.Read(); err != nil && !o.Console {
 			return nil, err

@@ -39,7 +39,7 @@ func newServices(t *testing.T) *twoServices {
 	}
 	t.Cleanup(func() { _ = a.Close(t.Context()) })
 	for _, k := range []model.Key{{Name: "acme", Level: model.LevelUser, Secret: "env:ACME_KEY"}, {Name: "other", Level: model.LevelUser, Secret: "env:OTHER"}} {
-		if err := a.Inventory.Add(t.Context(), k); err != nil {
+		if err := a.Keys.Inventory().Add(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestWhatARotationNeedsIsNotRemoved(t *testing.T) {
 	if err := a.Profiles.Remove(t.Context(), other, true, true); err != nil {
 		t.Errorf("another account: %v", err)
 	}
-	if err := a.Inventory.Remove(t.Context(), goes.Key); err != nil {
+	if err := a.Keys.Inventory().Remove(t.Context(), goes.Key); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"acme", plan.ID} {

@@ -15,9 +15,9 @@ import (
 type Verdict struct {
 	State    State
 	Findings []Finding // drift first, then by field
-	// Against is how many good runs it was compared with, AgainstRows how many useful rows they had. For a page, both are
-	// the largest number of runs that were good for one of its fields.
-	Against, AgainstRows int
+	// Against is how many good runs it was compared with: for a page, the largest number that were good for one of its
+	// fields.
+	Against int
 	// Since is the last good run; empty for a page, and without one.
 	Since string
 	// Contract says that it was also compared with a contract.
@@ -44,10 +44,9 @@ func Judge(r Run, earlier []Run, c *Contract) Verdict {
 	switch {
 	case r.Form == FormPage:
 		v.Against = j.page(earlier)
-		v.AgainstRows = v.Against // fetches are one row each
 	case len(j.last.good) > 0:
 		j.before = j.pooled(j.last, 1)
-		v.Against, v.AgainstRows, v.Since = len(j.last.good[0]), j.before.Useful, j.runs[j.last.good[0][0]].Ref
+		v.Against, v.Since = len(j.last.good[0]), j.runs[j.last.good[0][0]].Ref
 		j.fields()
 	}
 	if c != nil {

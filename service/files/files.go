@@ -143,8 +143,7 @@ func (f *Files) Notices() []string {
 func (f *Files) Journal(ctx context.Context) (j *journal.Journal, fault, err error) {
 	path := f.paths.JournalFile()
 	return waited(ctx, f, &f.journal, path, func() (*journal.Journal, string, error) {
-		j, notice, err := journal.Open(ctx, path, f.clock.Now)
-		return j, notice.Text, err
+		return journal.Open(ctx, path, f.clock.Now)
 	})
 }
 

@@ -197,7 +197,7 @@ func TestOfManyThatOpenTheJournalAtOnceOneTells(t *testing.T) {
 	for range 4 {
 		opening.Go(func() {
 			next, notice, err := Open(t.Context(), path, clock())
-			if err != nil || notice.Text != "" {
+			if err != nil || notice != "" {
 				t.Errorf("%+v, %v", notice, err)
 				return
 			}
@@ -216,7 +216,7 @@ func TestWhatCannotBeToldOfAKilledProcessIsSaid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	noerr.Must(t, os.WriteFile(path+".flights", nil, 0o600))
 	j, notice, err := Open(t.Context(), path, clock())
-	if err != nil || !strings.HasPrefix(notice.Text, "What a killed process had under way is not in the history yet: ") {
+	if err != nil || !strings.HasPrefix(notice, "What a killed process had under way is not in the history yet: ") {
 		t.Errorf("%+v, %v", notice, err)
 	}
 	if j != nil {

@@ -29,14 +29,6 @@ var errClosed = errors.New("the journal is closed")
 // ErrNoHistory says that this run keeps no history: the journal could not be opened, or none was asked for.
 var ErrNoHistory = errors.New("no history is kept in this run")
 
-// Notice is something that Open did and that the operator has to be told.
-type Notice struct {
-	// Text is one or two sentences, empty when there is nothing to say.
-	Text string
-	// SavedAs is where a damaged file was put aside, or empty.
-	SavedAs string
-}
-
 // settings are what tests change.
 type settings struct {
 	busy      time.Duration // how long a statement waits for another writer
@@ -71,30 +63,29 @@ type Journal struct {
 
 // Open opens the journal at path, or makes it with mode 0600. now is the clock
 // of entries that carry no time of their own. The errors are those of
-// database.Open. A damaged file is put aside, and the Notice says so: history is
+// database.Open. A damaged file is put aside, and the notice says so: history is
 // not carried over.
-func Open(ctx context.Context, path string, now func() time.Time) (*Journal, Notice, error) {
+func Open(ctx context.Context, path string, now func() time.Time) (j *Journal, notice string, err error) {
 	return open(ctx, path, now, defaults())
 }
 
-func open(ctx context.Context, path string, now func() time.Time, set settings) (*Journal, Notice, error) {
+func open(ctx context.Context, path string, now func() time.Time, set settings) (j *Journal, notice string, err error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
 		Name: "journal", Migrations: migrations[:], Oldest: oldestSchema, Tables: []string{"activity", "activity_costs", "activity_search", "activity_sources", "fetches", "key_events", "key_sightings", "key_uses", "key_values", "twins"}, Now: now, Busy: set.busy,
 	})
 	if err != nil {
-		return nil, Notice{}, err
+		return nil, "", err
 	}
-	j := &Journal{db: db, now: now, set: set, flights: flights{dir: path + ".flights"}}
+	j = &Journal{db: db, now: now, set: set, flights: flights{dir: path + ".flights"}}
 	j.queue.init()
-	var n Notice
 	if damage != nil {
-		n = Notice{SavedAs: damage.SavedAs, Text: fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
-			db.Path(), damage.Err, damage.SavedAs)}
+		notice = fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
+			db.Path(), damage.Err, damage.SavedAs)
 	}
 	if err := j.recoverFlights(ctx); err != nil { // what was not told stays for the next one
-		n.Text = strings.TrimSpace(n.Text + fmt.Sprintf(" What a killed process had under way is not in the history yet: %v.", err))
+		notice = strings.TrimSpace(notice + fmt.Sprintf(" What a killed process had under way is not in the history yet: %v.", err))
 	}
-	return j, n, nil
+	return j, notice, nil
 }
 
 // None is a journal that keeps nothing: every call that reads or writes it returns ErrNoHistory.

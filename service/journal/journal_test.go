@@ -45,8 +45,8 @@ func openTest(t testing.TB, path string) *Journal {
 	t.Helper()
 	j, notice, err := open(t.Context(), path, clock(), defaults())
 	noerr.Must(t, err)
-	if notice.Text != "" {
-		t.Fatalf("unexpected notice: %s", notice.Text)
+	if notice != "" {
+		t.Fatalf("unexpected notice: %s", notice)
 	}
 	t.Cleanup(func() {
 		if err := j.Close(); err != nil {

@@ -54,7 +54,6 @@ type Report struct {
 	Recorded bool
 	// Valueless says that the key needs a value: none was typed, and no reference leads to one.
 	Valueless bool
-	Questions []ask.Question
 }
 
 // Begin is the draft of a new profile.
@@ -190,7 +189,6 @@ func (ps *Profiles) Check(d Draft) (Report, error) {
 	if err := d.Facts.Disputes(r.Key); err != nil {
 		return r, model.BadField("level", "%w", err)
 	}
-	r.Questions = ps.Questions(d)
 	return r, nil
 }
 

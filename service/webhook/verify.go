@@ -60,7 +60,6 @@ type check struct {
 
 // Verifier checks who sent a webhook.
 type Verifier struct {
-	kind   string
 	header string // with the HMAC; empty for other kinds
 	// begin checks the head of a request that came at at, by this machine's clock. The body must be
 	// written to hashing, unless that is nil, before finish is called.
@@ -96,7 +95,7 @@ func newStandard(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, fmt.Errorf("%w: it is not whsec_ followed by base64", errSecret)
 	}
 	const by = "Standard Webhooks"
-	v := Verifier{kind: c.Kind}
+	v := Verifier{}
 	v.begin = func(header http.Header, _ netip.Addr, wall time.Time) (io.Writer, func() check) {
 		id, stamp, signature := header.Get(standardwebhooks.HeaderWebhookID), header.Get(standardwebhooks.HeaderWebhookTimestamp), header.Get(standardwebhooks.HeaderWebhookSignature)
 		if signature == "" {
@@ -170,7 +169,7 @@ func newHMAC(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, fmt.Errorf("%q is not an encoding: use hex or base64", c.Encoding)
 	}
 	name, key := "HMAC in "+c.Header, []byte(c.Secret.Reveal())
-	v := Verifier{kind: c.Kind, header: c.Header}
+	v := Verifier{header: c.Header}
 	v.begin = func(header http.Header, _ netip.Addr, _ time.Time) (io.Writer, func() check) {
 		value := header.Get(c.Header)
 		if value == "" {
@@ -198,7 +197,7 @@ func newAuthorization(c VerifierConfig) (Verifier, error) {
 	}
 	const by = "Authorization"
 	want := sha256.Sum256([]byte(c.Secret.Reveal())) // hashes have one length, so the comparison takes constant time
-	return Verifier{kind: c.Kind, begin: func(h http.Header, _ netip.Addr, _ time.Time) (io.Writer, func() check) {
+	return Verifier{begin: func(h http.Header, _ netip.Addr, _ time.Time) (io.Writer, func() check) {
 		values := h.Values(by)
 		if len(values) == 0 {
 			return settled(check{by, false, "it has no " + by})
@@ -216,7 +215,7 @@ func newSenders(c VerifierConfig) (Verifier, error) {
 		return Verifier{}, errors.New("no sender is listed")
 	}
 	const by = "sender list"
-	return Verifier{kind: c.Kind, begin: func(_ http.Header, remote netip.Addr, _ time.Time) (io.Writer, func() check) {
+	return Verifier{begin: func(_ http.Header, remote netip.Addr, _ time.Time) (io.Writer, func() check) {
 		if slices.ContainsFunc(c.Senders, func(p netip.Prefix) bool { return p.Contains(remote.Unmap()) }) {
 			return settled(check{by, true, ""})
 		}

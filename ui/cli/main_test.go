@@ -36,7 +36,7 @@ func process(t *testing.T, env map[string]string, args ...string) (p Process, st
 			}
 			return env[name]
 		},
-		Now: time.Now, PID: os.Getpid(),
+		Now: time.Now,
 	}, stdout, stderr
 }
 

@@ -32,7 +32,6 @@ type Process struct {
 	// StdinTTY, StdoutTTY and StderrTTY say whether the stream is a terminal.
 	StdinTTY, StdoutTTY, StderrTTY bool
 	Now                            func() time.Time
-	PID                            int
 	// Program is the file of the program, to serve the embedded emulator in a process of its own; empty serves it in this
 	// one.
 	Program string
@@ -52,7 +51,6 @@ func OS() Process {
 		StdoutTTY: term.IsTerminal(os.Stdout.Fd()),
 		StderrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Now:       time.Now,
-		PID:       os.Getpid(),
 		Program:   program,
 	}
 }

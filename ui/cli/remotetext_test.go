@@ -37,7 +37,7 @@ func hostileRequest(t *testing.T, tty bool, args ...string) (stdout string) {
 	var out, messages bytes.Buffer
 	code := Main(t.Context(), Process{
 		Args:  append([]string{"--config", config, "--profile", "p", "request", "http://lab.test/", "--zone", "z"}, args...),
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages, StdoutTTY: tty, Now: time.Now, PID: os.Getpid(),
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages, StdoutTTY: tty, Now: time.Now,
 		Getenv: func(name string) string {
 			return map[string]string{
 				"HOME": dir, "XDG_CONFIG_HOME": dir, "XDG_DATA_HOME": dir, "XDG_STATE_HOME": dir, "XDG_CACHE_HOME": dir,

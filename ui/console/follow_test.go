@@ -156,7 +156,7 @@ func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
 		}
 	}
 	// Recorded with a reference, it can be used.
-	noerr.Must(t, c.service.Inventory.Add(t.Context(), model.Key{Name: "later", Secret: "env:LATER"}))
+	noerr.Must(t, c.service.Keys.Inventory().Add(t.Context(), model.Key{Name: "later", Secret: "env:LATER"}))
 	if k, ok := c.service.Keys.Key("later"); !ok || k.Secret != "env:LATER" {
 		t.Errorf("recorded: %+v", k)
 	}

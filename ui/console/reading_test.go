@@ -104,7 +104,7 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 			"secrets":   func() error { _, err := s.Profiles.SecretUses(t.Context()); return err }(),
 			"a secret":  s.Profiles.SetSecret(t.Context(), "file:x", keystore.NewSecret("value")),
 			"rotations": s.Rotations(nil).Refuse(keystore.RotationPlan{Key: "etl"}),
-			"recording": s.Inventory.Add(t.Context(), model.Key{Name: "new"}),
+			"recording": s.Keys.Inventory().Add(t.Context(), model.Key{Name: "new"}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "keys.toml:") {
 				t.Errorf("%s: %s is not refused: %v", what, doing, err)

@@ -160,7 +160,7 @@ func TestTheWatchSendsUntilTheConsoleEnds(t *testing.T) {
 	noerr.Must(t, err)
 	got, ended := make(chan tea.Msg, 16), make(chan struct{})
 	go func() { defer close(ended); c.Watch(func(m tea.Msg) { got <- m }) }()
-	noerr.Must(t, c.service.Inventory.Add(context.WithoutCancel(t.Context()), model.Key{Name: "seen", Secret: string(keystore.Ref("env:X"))}))
+	noerr.Must(t, c.service.Keys.Inventory().Add(context.WithoutCancel(t.Context()), model.Key{Name: "seen", Secret: string(keystore.Ref("env:X"))}))
 	select {
 	case m := <-got:
 		if _, ok := m.(kit.SessionChanged); !ok {

@@ -55,7 +55,7 @@ type Theme struct {
 	Selected, SelectedBlur            Ink // the cursor row, with and without focus
 	KeyHint, KeyLabel                 Ink
 	TabOn, TabOff, Banner             Ink
-	FieldOn, Placeholder, Cursor      Ink
+	Placeholder, Cursor               Ink
 	Match, MatchNow, Invisible, LineN Ink
 	Syntax                            SyntaxInks
 
@@ -131,7 +131,7 @@ func (t *Theme) Set(dark, noColor bool) {
 		Selected: newInk(selected), SelectedBlur: newInk(selectedBlur),
 		KeyHint: newInk(fg(p.accent).Bold(true)), KeyLabel: newInk(fg(p.muted)),
 		TabOn: newInk(fg(p.accent).Bold(true)), TabOff: newInk(fg(p.muted)), Banner: newInk(fg(p.warn).Bold(true)),
-		FieldOn: newInk(fg(p.text).Underline(true)), Placeholder: newInk(fg(p.text).Faint(true)), Cursor: newInk(reverse),
+		Placeholder: newInk(fg(p.text).Faint(true)), Cursor: newInk(reverse),
 		Match: newInk(fg(p.warn).Underline(true)), MatchNow: newInk(fg(p.warn).Reverse(true)),
 		Invisible: newInk(fg(p.note)), LineN: newInk(fg(p.line)),
 		Syntax: SyntaxInks{

@@ -103,7 +103,6 @@ type reveal struct {
 // pasted is a parsed login.
 type pasted struct {
 	open     bool
-	login    model.Login // without its password
 	readings []model.Reading
 	notes    []string
 }

@@ -45,7 +45,7 @@ func (m *Model) readPaste(text string) tea.Cmd {
 	}
 	hadPassword := l.HasPassword
 	l.Password = "" // only its presence matters: tests use the zone's reference
-	m.pasted = pasted{open: true, login: l, readings: readings, notes: m.pasteNotes(l, readings[0].Credential, hadPassword)}
+	m.pasted = pasted{open: true, readings: readings, notes: m.pasteNotes(l, readings[0].Credential, hadPassword)}
 	m.readings.SetCursor(0)
 	m.fillReadings()
 	m.closeComparisons()

@@ -28,9 +28,8 @@ type Account interface {
 type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the entry lives as long as the program
 	Theme *kit.Theme
-	// Profile is the profile in use, with so many Zones, and Keys are the keys that can be named.
+	// Profile is the profile in use, and Keys are the keys that can be named.
 	Profile string
-	Zones   int
 	Keys    []model.Key
 	Account Account
 	// Refused is why rates cannot be saved, or empty.

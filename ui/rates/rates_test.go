@@ -76,7 +76,7 @@ func flow(t *testing.T, a *account, w, h int, change func(*rates.Deps), body fun
 	synctest.Test(t, func(t *testing.T) {
 		theme := kit.NewTheme(true, false)
 		d := rates.Deps{
-			Ctx: t.Context(), Theme: theme, Profile: "acme", Zones: len(a.profile.Zones), Account: a,
+			Ctx: t.Context(), Theme: theme, Profile: "acme", Account: a,
 			Keys: []model.Key{
 				{Name: "boss", Level: model.LevelAdmin},
 				{Name: "daily", Level: model.LevelUser},

@@ -3,7 +3,6 @@ package whole
 import (
 	"context"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +91,7 @@ func BenchmarkUpdateAndView(b *testing.B) {
 	}
 	root, _, closeSession, err := cli.Console(b.Context(), cli.Process{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
-		Getenv: func(name string) string { return env[name] }, Now: time.Now, PID: os.Getpid(),
+		Getenv: func(name string) string { return env[name] }, Now: time.Now,
 	})
 	noerr.Must(b, err)
 	defer func() { noerr.Want(b, closeSession()) }()

@@ -57,7 +57,7 @@ func newHome(t *testing.T) *home {
 func (h *home) process(args ...string) cli.Process {
 	return cli.Process{
 		Args: args, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
-		Getenv: func(name string) string { return h.env[name] }, Now: func() time.Time { return h.now.Add(time.Duration(h.later.Load())) }, PID: os.Getpid(),
+		Getenv: func(name string) string { return h.env[name] }, Now: func() time.Time { return h.now.Add(time.Duration(h.later.Load())) },
 	}
 }
 

@@ -28,8 +28,7 @@ type filterLine struct {
 	ctx   context.Context // of the owning view; every run ends with it
 	theme *kit.Theme
 	kind  filter.Kind // "" for a body without filters
-	src   body.Source
-	on    bool // the filter is on the screen
+	on    bool        // the filter is on the screen
 
 	prompt  textinput.Model
 	typing  bool
@@ -80,7 +79,7 @@ func (f *filterLine) open(src body.Source) tea.Cmd {
 	if f.kind == "" || src.Reader == nil {
 		return nil
 	}
-	f.src, f.on = src, true
+	f.on = true
 	if f.doc == nil {
 		var life context.Context
 		life, f.stop = context.WithCancel(f.ctx)
@@ -132,7 +131,7 @@ func (f *filterLine) close() {
 	if f.stop != nil {
 		f.stop()
 	}
-	f.doc, f.stop, f.src = nil, nil, body.Source{}
+	f.doc, f.stop = nil, nil
 	f.prompt.SetValue("")
 }
 

@@ -35,10 +35,6 @@ type Table struct {
 	// Nil means that rows are known by their position.
 	Key func(i int) string
 
-	// Match reports whether row i contains a lower-case query, for a table so long that its
-	// cells are not to be made for a search; nil looks through the cells.
-	Match func(i int, query string) bool
-
 	n      int
 	row    func(i int) []Cell
 	cursor int
