@@ -121,7 +121,7 @@ func rotationStates() []rotationState {
 			s.Press("enter", "enter")
 			change(t, r, s, func(p *keystore.RotationPlan) { p.OldHeld = "" })
 			s.Press("enter")
-		}, []string{"and vouch for it: its value is not at hand", "v vouches for it"}},
+		}, []string{"then vouch for it: its value is not at", "v vouches for it"}},
 		{"still-accepted", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter", "enter")
 			r.service.stays = true
