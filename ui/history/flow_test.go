@@ -236,6 +236,30 @@ func TestAFilterNarrowsAndReportsItsMistakes(t *testing.T) {
 	})
 }
 
+func TestAFilterActsAsItIsTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, &fakeJournal{all: entries(40)}, 120, 40)
+		s.Press("/")
+		s.Type("page/4")
+		s.Expect("History / page/4", "1 of 2", "/page/40", "/page/4 ")
+		s.ExpectNot("/page/39")
+		s.Press("ctrl+u")
+		s.Type("class:captch") // half a word is no filter, and no mistake yet
+		s.ExpectNot("is not one of")
+		s.Type("a")
+		s.Expect("History / class:captcha", "1 of 10", "/page/36")
+		s.Press("esc")
+		s.Expect("1 of 40", "/page/39")
+		s.ExpectNot("History /")
+		s.Press("/")
+		s.Type("class:captcha")
+		s.Press("enter", "/", "ctrl+u")
+		s.Expect("1 of 40")
+		s.Press("esc")
+		s.Expect("History / class:captcha", "1 of 10")
+	})
+}
+
 func TestALongDescriptionIsWrappedBelowTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := entries(9)

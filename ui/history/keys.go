@@ -26,8 +26,8 @@ type (
 func (m *Model) Bindings() []kit.Binding {
 	if m.filter.open {
 		return []kit.Binding{
-			{Name: "history.apply", Keys: []string{"enter"}, Label: "apply", Help: "Show only what matches.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
-			{Name: "history.leave", Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
+			{Name: "history.apply", Keys: []string{"enter"}, Label: "apply", Help: "Keep the filter.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
+			{Name: "history.leave", Keys: []string{"esc"}, Label: "close", Help: "Close the field, with the filter as it was before.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
 		}
 	}
 	if m.log.on {

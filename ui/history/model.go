@@ -59,6 +59,11 @@ type filter struct {
 	input   textinput.Model
 	open    bool
 	problem string
+	// before is what esc brings back.
+	before struct {
+		text  string
+		every bool
+	}
 }
 
 // strip is the line of rates, recomputed when the window changes.

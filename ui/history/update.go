@@ -41,13 +41,15 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.writeHAR()
 	case otherProfiles:
 		m.filter.every = !m.filter.every
-		return m.setFilter(m.filter.text)
+		return m.closeFilter(m.setFilter(m.filter.text))
 	case openFilter, applyFilter, closeFilter, clearFilter:
 		return m.updateFilter(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
 		if m.filter.open {
 			m.filter.problem = ""
-			return widget.UpdateInput(&m.filter.input, msg)
+			typing := widget.UpdateInput(&m.filter.input, msg)
+			narrowing, _ := m.narrow() // half a word may be no filter yet: enter says what is wrong
+			return tea.Batch(typing, narrowing)
 		}
 	}
 	table := &m.table
@@ -153,6 +155,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case openFilter:
 		m.filter.open, m.filter.problem = true, ""
+		m.filter.before.text, m.filter.before.every = m.filter.text, m.filter.every
 		m.filter.input = widget.NewInput(m.deps.Theme) // the theme may have changed
 		m.filter.input.Prompt = "/ "
 		m.filter.input.Placeholder = "words class:captcha zone:x kind:fetch since:2h profile:all"
@@ -161,35 +164,55 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 		m.filter.input.CursorEnd()
 		return m.filter.input.Focus()
 	case closeFilter:
-		m.filter.open, m.filter.problem = false, ""
-		m.filter.input.Blur()
-		return nil
+		before := m.filter.before
+		if m.filter.text == before.text && m.filter.every == before.every {
+			return m.closeFilter(nil, nil)
+		}
+		m.filter.every = before.every
+		return m.closeFilter(m.setFilter(before.text))
 	case clearFilter:
-		return m.setFilter("")
+		return m.closeFilter(m.setFilter(""))
 	default:
-		m.filter.every = m.filter.every && !strings.Contains(m.filter.input.Value(), "profile") // what is said last counts
-		return m.setFilter(m.filter.input.Value())
+		return m.closeFilter(m.narrow())
 	}
 }
 
-// setFilter applies a filter. An invalid one keeps the field open and says why.
-func (m *Model) setFilter(text string) tea.Cmd {
-	parsed, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
+// narrow shows what passes the filter as it stands in the field.
+func (m *Model) narrow() (tea.Cmd, error) {
+	typed := m.filter.input.Value()
+	if typed == m.filter.text {
+		return nil, nil
+	}
+	m.filter.every = m.filter.every && !strings.Contains(typed, "profile") // what is said last counts
+	return m.setFilter(typed)
+}
+
+// closeFilter closes the field. An invalid filter keeps it open and says why.
+func (m *Model) closeFilter(cmd tea.Cmd, err error) tea.Cmd {
 	if err != nil {
 		m.filter.problem = err.Error()
 		return nil
 	}
+	m.filter.open, m.filter.problem = false, ""
+	m.filter.input.Blur()
+	return cmd
+}
+
+// setFilter shows what passes a filter.
+func (m *Model) setFilter(text string) (tea.Cmd, error) {
+	parsed, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
+	if err != nil {
+		return nil, err
+	}
 	if m.filter.every {
 		parsed.Profile = ""
 	}
-	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
-	m.filter.open = false
-	m.filter.input.Blur()
+	m.filter.text, m.filter.parsed = text, parsed
 	m.table.Columns = m.columns()
 	m.table.Empty = "Nothing matches this filter. esc clears it."
 	if text == "" {
 		m.table.Empty = m.emptyJournal()
 	}
 	m.table.SetCursor(0)
-	return m.reload()
+	return m.reload(), nil
 }

@@ -99,6 +99,9 @@ func (b *View) rowLines(r bodyRow) []string {
 	}
 	g := b.gutter()
 	head := b.theme.LineN.Render(text.FitRight(number, g-1)) + " "
+	if !b.wrap && b.pos.x > 0 && len(r.text) > 0 { // what is cut at the left
+		head = strings.TrimSuffix(head, " ") + b.theme.Muted.Render("…")
+	}
 	width := b.textWidth()
 	p := painter{inks: b.theme, row: r, marks: b.inks(r), width: width, wordWrap: b.wordWrap}
 	var lines []string

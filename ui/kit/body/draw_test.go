@@ -53,6 +53,22 @@ func FuzzBodyRow(f *testing.F) {
 	})
 }
 
+func TestARowThatIsCutAtTheLeftSaysSo(t *testing.T) {
+	b := New(t.Context(), kit.Sandbox, kit.NewTheme(true, false))
+	b.pos.w = 20
+	r := bodyRow{text: []byte("0123456789")}
+	if got := withoutInks(b.rowLines(r)[0]); !strings.HasPrefix(strings.TrimLeft(got, " "), "1 0123") {
+		t.Errorf("at the left edge: %q", got)
+	}
+	b.pos.x = 4
+	if got := withoutInks(b.rowLines(r)[0]); !strings.HasPrefix(strings.TrimLeft(got, " "), "1…4567") {
+		t.Errorf("four columns further: %q", got)
+	}
+	if got := withoutInks(b.rowLines(bodyRow{})[0]); strings.Contains(got, "…") {
+		t.Errorf("an empty row: %q", got)
+	}
+}
+
 // withoutInks takes away the SGR sequences the painter itself wrote.
 func withoutInks(s string) string {
 	for {

@@ -65,12 +65,16 @@ func Fact(t *kit.Theme, name, value string, w int) []string {
 
 // Age is how long before now, the console's time, something happened with a profile. The
 // clock of the emulator's profile may be ahead of the machine's, by which all others are
-// dated; another profile does not know how far, so there the date is all that can be said.
+// dated; another profile does not know how far, so there it is "-", unless it lies ahead: DateAndAge has the date.
 func Age(s kit.Session, of string, t, now time.Time) string {
-	if ago, ok := ago(s, of, t, now); ok {
-		return ago
+	age, ok := ago(s, of, t, now)
+	switch {
+	case ok:
+		return age
+	case t.Sub(now) > time.Minute:
+		return text.Ago(t, now)
 	}
-	return text.ShortClock(t, now)
+	return "-"
 }
 
 // ago is the Age; ok is false where it is not known.

@@ -26,6 +26,7 @@ func TestAnAgeIsByTheClockOfItsProfile(t *testing.T) {
 		"another's, on a real account":         {acme, "other", hour, machine, "1h", "11:00:00 (1h)"},
 		"the emulator's, on a real account":    {acme, "local", hour.Add(ahead), machine, "8d ahead", "2026-12-01 11:00"},
 		"of no profile":                        {local, "", hour.Add(ahead), machine.Add(ahead), "1h", "11:00:00 (1h)"},
+		"the emulator's of a time gone by":     {acme, "local", hour, machine, "-", "11:00:00"},
 		"the emulator's that never took place": {acme, "local", time.Time{}, machine, "-", "-"},
 	} {
 		if got := Age(c.session, c.of, c.t, c.now); got != c.want {
