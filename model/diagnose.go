@@ -87,7 +87,7 @@ func (f *facts) handled(d Diagnosis, again bool) Diagnosis {
 	if again && !d.Retry && f.Job == "" {
 		d.Steps = append(d.Steps, Step{
 			Action: ActionRetry,
-			Text:   "send it again by hand if that does no harm: it may have reached the target, so it is not repeated by itself",
+			Text:   "send it again by hand if that does no harm: it may have reached the target, so it is not repeated automatically",
 		})
 	}
 	return d
@@ -315,7 +315,7 @@ func (f *facts) evidence(class Class) []Evidence {
 	if f.Incomplete {
 		add("body", fmt.Sprintf("the body ended after %d bytes, before it was complete", f.BodySize))
 	} else if f.Broke == BreakNone && isSuccess(f.answer) && f.empty() {
-		add("body", fmt.Sprintf("the body has %d bytes and nothing in it", f.BodySize))
+		add("body", fmt.Sprintf("the body is empty: %d bytes", f.BodySize))
 	}
 	if class == ClassTooFast && f.TooFastBefore > 0 {
 		add("timing", "the "+ordinal(f.TooFastBefore+1)+" answer in a row that says too fast, by this zone for this target")

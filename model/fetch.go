@@ -268,13 +268,13 @@ func (t Grid) ObservedUse(zone ZoneName, via Via) (string, bool) {
 		fmt.Fprintf(&b, "%d of %d ok", c.OK(), len(c.Runs))
 		switch {
 		case fast > 0:
-			fmt.Fprintf(&b, ", %d too fast; %d at once without a pause did not hold, which pause does is unknown", fast, together)
+			fmt.Fprintf(&b, ", %d too fast; %d at once without a pause was too much, and the right pause is unknown", fast, together)
 		case len(c.Runs) == 1:
 			b.WriteString("; more than one, at once or in a row, was not tried")
 		case c.OK() == len(c.Runs):
-			fmt.Fprintf(&b, "; %d at once held, pause 0; more at once was not tried", together)
+			fmt.Fprintf(&b, "; %d at once worked without a pause; more was not tried", together)
 		default:
-			fmt.Fprintf(&b, ", %d at once, pause 0, none too fast; more at once was not tried", together)
+			fmt.Fprintf(&b, ", %d at once without a pause, none too fast; more was not tried", together)
 		}
 		return b.String() + "; " + cost, true
 	}

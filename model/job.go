@@ -209,7 +209,7 @@ func (j Job) LackingWords() string {
 	if j.Lacking() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the service counted %s, and %s came: the answer may have been cut", Counted(j.Records, "record"), Counted(j.Rows.Returned, "row"))
+	return fmt.Sprintf("the service counted %s, but %s came: the answer may have been cut", Counted(j.Records, "record"), Counted(j.Rows.Returned, "row"))
 }
 
 // Rejected are the bad rows of its source; the zero value where there were none, or that is not known.
@@ -337,7 +337,7 @@ func JobCanceledFault(says string) JobFault {
 		Class: ClassOutside, Cause: CauseServiceError, Rule: RuleJobCanceled,
 		Summary:  "The service reports that the job was cancelled.",
 		Evidence: []Evidence{{Kind: "error", Text: quote("the service says: " + says)}},
-		Steps:    []Step{{Action: ActionLaunch, Text: "launch it again: what it had collected may be billed, and is billed a second time"}},
+		Steps:    []Step{{Action: ActionLaunch, Text: "launch it again: what it had collected may then be billed twice"}},
 	}}
 }
 

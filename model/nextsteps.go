@@ -56,11 +56,11 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 			}
 		case CauseIncomplete:
 			if !f.Unrepeatable {
-				out = []Step{{Action: ActionRetry, Text: "ask again: what came is not the whole answer"}}
+				out = []Step{{Action: ActionRetry, Text: "ask again: the answer is not complete"}}
 			}
 		}
 	case ClassCaptcha:
-		out = []Step{{Action: ActionCheckNetwork, Text: "see what answers at the base URL: the service's API shows no such page"}}
+		out = []Step{{Action: ActionCheckNetwork, Text: "check what answers at the base URL: the service's API has no such page"}}
 	}
 	if f.Unrepeatable {
 		return append(out, begunAlready(f.Job))
@@ -74,7 +74,7 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 // begunAlready is the handling of a call that may have begun a job or a preview, which may be billed.
 func begunAlready(call JobCall) Step {
 	if call == CallPreview {
-		return Step{Action: ActionRetry, Text: "ask for another preview only if it is worth a second bill: this one may be billed, and what a preview costs is not shown by public sources"}
+		return Step{Action: ActionRetry, Text: "ask for another preview only if it is worth paying twice: this one may be billed, and public sources do not show what a preview costs"}
 	}
 	return Step{Action: ActionRetry, Text: "look for the job in the service's list before you launch it again: it may have started"}
 }
@@ -112,7 +112,7 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 
 // raiseTimeout is about the timeout that ended the attempt: the request's own, or the product's.
 func raiseTimeout(f *facts) Step {
-	s := Step{Action: ActionRaiseTimeout, Text: "give this product a longer timeout of its own", Documented: true}
+	s := Step{Action: ActionRaiseTimeout, Text: "give this product a longer timeout", Documented: true}
 	switch {
 	case f.Profile == "" || f.Timeout >= MaxTimeout:
 	case f.Timeout < f.ProductTimeout:
@@ -234,15 +234,15 @@ func outsideSteps(cause Cause, f *facts) []Step {
 	case CauseEmptyBody:
 		return append(productAdvice(f), Step{Action: ActionOtherWay, Text: "compare API and Native for this URL"})
 	case CauseIncomplete:
-		return []Step{{Action: ActionRetry, Text: "send it again: what came is not the whole body"}}
+		return []Step{{Action: ActionRetry, Text: "send it again: the body is not complete"}}
 	case CauseWaitingRoom:
 		when := "later"
 		if f.RetryAfter > 0 {
 			when = "after " + f.RetryAfter.String()
 		}
-		return []Step{{Action: ActionRetry, Text: "send it again " + when + ": the site lets visitors wait for their turn"}}
+		return []Step{{Action: ActionRetry, Text: "send it again " + when + ": the site makes visitors wait in a queue"}}
 	case CauseInProgress:
-		how := cmp.Or(f.InProgress.Collect, "sent again, it is a new request, and may be billed by itself")
+		how := cmp.Or(f.InProgress.Collect, "sent again, it is a new request and may be billed again")
 		return []Step{{Action: ActionRetry, Text: fmt.Sprintf("ask again after %v: %s", cmp.Or(f.RetryAfter, unhurried), how)}}
 	case CauseServiceError:
 		return []Step{{Action: ActionOtherWay, Text: "see whether the other access method answers"}}

@@ -51,7 +51,7 @@ const (
 var options = []Option{
 	{
 		Name: OptionQuery, Product: ProductSERP, Label: "Query", Placeholder: "words to search for",
-		Help: "The URL follows from it; type a URL to search in another way.",
+		Help: "The URL is made from it; type a URL to search another way.",
 	},
 	{
 		Name: OptionEngine, Product: ProductSERP, Label: "Engine", Choices: []string{"google", "bing", "duckduckgo", "yandex"},

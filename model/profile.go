@@ -186,7 +186,7 @@ func (p Profile) ZoneNames() []ZoneName {
 func (p Profile) Notes() []string {
 	var notes []string
 	if !p.Verify {
-		notes = append(notes, "certificate checks are off for this profile (verify = false): anybody on the way can read along")
+		notes = append(notes, "certificate checks are off for this profile (verify = false): anyone on the way can read what is sent")
 	}
 	for _, clear := range []struct{ address, note string }{
 		{p.BaseURL, "base_url is http: the key travels unencrypted"},

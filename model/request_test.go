@@ -59,7 +59,7 @@ func TestEveryProblemOfAFetchIsNamedAtOnce(t *testing.T) {
 		t.Errorf("a long country: %q, want %q", got, want)
 	}
 	err := &RequestError{Problems: ps}
-	if lines := strings.Split(err.Error(), "\n"); !errors.Is(err, ErrRequest) || err.Field() != "zone" || lines[1] != "url: write an absolute address: http://example.com?" {
+	if lines := strings.Split(err.Error(), "\n"); !errors.Is(err, ErrRequest) || err.Field() != "zone" || lines[1] != "url: not an absolute address: did you mean http://example.com?" {
 		t.Errorf("the error says %q", err)
 	}
 	if ps := fetchable().Problems(everything()); len(ps) != 0 {

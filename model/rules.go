@@ -71,7 +71,7 @@ var refusalRules = []rule{
 		name: "told_403", class: ClassAccessRestricted,
 		reason:  "403 in a header that the contract does not show and the profile's dialect does not read: the signal of contract 7, and it is not known whose",
 		applies: func(f *facts) bool { return f.unreadStatus == http.StatusForbidden },
-		summary: always("A header of the answer that the contract does not show reports 403: access is restricted, and it is not known by whom."),
+		summary: always("A header of the answer that the contract does not show reports 403: access is restricted, but not by whom."),
 	},
 	{
 		name: "defence_status", class: ClassAccessRestricted, cause: CauseSiteBlock,
@@ -179,7 +179,7 @@ var knowledgeRules = []rule{
 			_, waits, _ := f.ledToChallenge()
 			return waits || f.refused == 0 && f.page.verdict == waiting
 		},
-		summary: always("The site lets visitors wait for their turn: the page comes later."),
+		summary: always("The site makes visitors wait in a queue: the page comes later."),
 	},
 }
 
@@ -247,7 +247,7 @@ var breakageRules = []rule{
 		reason:  "what answered does not speak HTTP as it must, or broke a bound: often a wrong port",
 		applies: func(f *facts) bool { return f.Broke == BreakMalformed },
 		summary: func(f *facts) string {
-			return "What " + peerNoun(f.Peer) + " sent is not an answer that can be used."
+			return "The answer of " + peerNoun(f.Peer) + " cannot be used."
 		},
 	},
 }
@@ -279,7 +279,7 @@ var answerRules = []rule{
 		name: "service_5xx", class: ClassOutside, cause: CauseServiceError,
 		reason:  "a 5xx of the service itself; error codes are not shown by the contract (contract 7)",
 		applies: func(f *facts) bool { return f.refused >= 500 && f.refused < 600 },
-		summary: func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.refused) },
+		summary: func(f *facts) string { return fmt.Sprintf("The service itself failed (%d).", f.refused) },
 	},
 	{
 		name: "request_refused", class: ClassOutside, cause: CauseRequestRefused,
@@ -289,7 +289,7 @@ var answerRules = []rule{
 		},
 		summary: func(f *facts) string {
 			if f.Job == CallTrigger && f.Unrepeatable {
-				return fmt.Sprintf("The answer was %d, in words that are not known as a refusal by the service.", f.refused)
+				return fmt.Sprintf("The answer was %d, in words that the console does not know as the service's refusal.", f.refused)
 			}
 			return fmt.Sprintf("The service did not accept the request (%d).", f.refused)
 		},
@@ -359,7 +359,7 @@ var answerRules = []rule{
 		reason:  "success without a body, or with nothing but white space, is a failure: there is no page",
 		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.empty() },
 		summary: func(f *facts) string {
-			return fmt.Sprintf("The answer says success (%d) and has nothing in it.", f.answer)
+			return fmt.Sprintf("The answer says success (%d) but is empty.", f.answer)
 		},
 	},
 	{
@@ -385,7 +385,7 @@ var answerRules = []rule{
 		name: "undecodable", class: ClassOutside, cause: CauseUndecodable,
 		reason:  "the page could not be decoded, because of its content coding (Content-Encoding: dcb, say) or its character set: what it shows is not known",
 		applies: func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.Undecoded != "" },
-		summary: always("The page came, but could not be decoded, so what it shows is not known."),
+		summary: always("The page came but could not be decoded, so its content is unknown."),
 	},
 	{
 		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,

@@ -22,7 +22,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	case len(s) > MaxURL:
 		return nil, fmt.Errorf("%d bytes are too long; at most %d", len(s), MaxURL)
 	case !utf8.ValidString(s), strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return nil, errors.New("an address has no spaces, control characters or bytes that are not text in it")
+		return nil, errors.New("an address cannot have spaces, control characters or bytes that are not text")
 	}
 	u, err := url.Parse(s)
 	switch {
@@ -31,7 +31,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login
 	case u.Scheme == "" || withoutScheme(u):
-		return nil, fmt.Errorf("write an absolute address: http://%s?", Cut(s, 60))
+		return nil, fmt.Errorf("not an absolute address: did you mean http://%s?", Cut(s, 60))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
 	case u.Hostname() == "":

@@ -25,11 +25,11 @@ func FuzzParseTarget(f *testing.F) {
 func TestATargetIsAnAbsoluteAddressWithAHost(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                         "type the target's address, such as https://example.com/",
-		"http://a b/":              "an address has no spaces, control characters or bytes that are not text in it",
-		"http://a/\xff":            "an address has no spaces, control characters or bytes that are not text in it",
+		"http://a b/":              "an address cannot have spaces, control characters or bytes that are not text",
+		"http://a/\xff":            "an address cannot have spaces, control characters or bytes that are not text",
 		"http://lab.test/%zz":      `not an address: invalid URL escape "%zz"`,
-		"lab.test/ok":              "write an absolute address: http://lab.test/ok?",
-		"lab.test:80/ok":           "write an absolute address: http://lab.test:80/ok?",
+		"lab.test/ok":              "not an absolute address: did you mean http://lab.test/ok?",
+		"lab.test:80/ok":           "not an absolute address: did you mean http://lab.test:80/ok?",
 		"javascript:alert(1)":      "javascript is not fetched: use http or https",
 		"data:text/html,x":         "data is not fetched: use http or https",
 		"mailto:a@lab.test":        "mailto is not fetched: use http or https",

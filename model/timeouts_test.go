@@ -35,7 +35,7 @@ func TestTimeoutsAreReadAsTheyAreWritten(t *testing.T) {
 
 // The step changes the setting that ended the attempt.
 func TestALongerTimeoutIsForWhatWasTooShort(t *testing.T) {
-	const generic = "give this product a longer timeout of its own"
+	const generic = "give this product a longer timeout"
 	for name, c := range map[string]struct {
 		o    model.Outcome
 		text string

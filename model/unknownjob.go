@@ -19,11 +19,11 @@ const (
 func JobUnknown(answer Diagnosis, own bool, why ...Evidence) Diagnosis {
 	d := answer
 	d.Evidence = append(slices.Clone(d.Evidence), why...)
-	again := Step{Action: ActionRetry, Text: "ask again once that is right"}
+	again := Step{Action: ActionRetry, Text: "ask again once that is corrected"}
 	if !own {
 		d.Rule = RuleJobNotFound
-		d.Summary = "What answers 404 is not the service by its words: it says nothing of the job."
-		d.Steps = []Step{{Action: ActionCheckNetwork, Text: "see what answers at the profile's base URL"}, again}
+		d.Summary = "The 404 is not in the service's words: it says nothing about the job."
+		d.Steps = []Step{{Action: ActionCheckNetwork, Text: "check what answers at the profile's base URL"}, again}
 		return d
 	}
 	d.Rule = RuleJobUnknown
@@ -52,7 +52,7 @@ func JobForgotten(answer Diagnosis, why ...Evidence) Diagnosis {
 	d.Summary = "The service accepted it and no longer knows it."
 	d.Evidence = append(slices.Clone(d.Evidence), why...)
 	d.Steps = []Step{
-		{Action: ActionRetry, Text: "look for it in the service's list of jobs, and ask again: it is taken back if the service knows it"},
+		{Action: ActionRetry, Text: "look for it in the service's list of jobs, and ask again: it is followed again if the service knows it"},
 		{Action: ActionLaunch, Text: "launch it again: if the service has billed it, the same inputs are billed a second time"},
 	}
 	return d
@@ -99,13 +99,13 @@ func (p JobPlace) Differs(other JobPlace) string {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
 	switch {
 	case differ(p.Service, other.Service):
-		return "it was launched at " + p.Service + ", and " + other.Service + " is asked"
+		return "it was launched at " + p.Service + ", but " + other.Service + " is asked"
 	case differ(p.Account, other.Account):
-		return "it was launched for account " + p.Account + ", and " + other.Account + " is asked"
+		return "it was launched for account " + p.Account + ", but " + other.Account + " is asked"
 	case differ(p.Version, other.Version):
-		return "it was launched by version " + p.Version + " of the service's paths, and " + other.Version + " is asked"
+		return "it was launched by version " + p.Version + " of the service's paths, but " + other.Version + " is asked"
 	case differ(p.Key, other.Key):
-		return "the key has another value than the one that launched it, which may be of another account"
+		return "the key's value is not the one that launched it, and may belong to another account"
 	default:
 		return ""
 	}
@@ -119,7 +119,7 @@ const RuleJobNotOver = "job_not_over"
 func NotOver(limit time.Duration, says string) Diagnosis {
 	d := Diagnosis{
 		Class: ClassTimeout, Cause: CauseClientTimeout, Rule: RuleJobNotOver,
-		Summary: "The job was not over " + limit.String() + " after it was accepted, and is not asked for by itself any more.",
+		Summary: "The job was not over " + limit.String() + " after it was accepted, so it is no longer asked for automatically.",
 		Steps:   []Step{{Action: ActionRetry, Text: "look at the job in the service's own pages; following it asks again"}},
 	}
 	if says != "" {
@@ -133,7 +133,7 @@ func NotOver(limit time.Duration, says string) Diagnosis {
 func PreviewNotOver(limit time.Duration, says string) Diagnosis {
 	d := NotOver(limit, says)
 	d.Rule = "preview_not_over"
-	d.Summary = "The preview was not over " + limit.String() + " after it was asked for, and is not waited for any more."
+	d.Summary = "The preview was not over " + limit.String() + " after it was asked for, so it is no longer waited for."
 	d.Steps = []Step{begunAlready(CallPreview)}
 	return d
 }

@@ -144,7 +144,7 @@ func (c *ZoneCost) Measure(byAddress bool) {
 	case c.Dollars > 0:
 		c.Problem = "a cost is shown, and not for how much"
 	default:
-		c.Problem = "nothing was charged in this month and the last"
+		c.Problem = "nothing was charged this month or last"
 	}
 }
 

@@ -57,7 +57,7 @@ func (s *Service) OpenNamedResult(ctx context.Context, name string) (*records.Fi
 		return nil, fmt.Errorf("%q is neither a file nor a job of the ledger", name)
 	}
 	if job.File == "" {
-		return nil, fmt.Errorf("the result of %s is not on this disk: d downloads it", name)
+		return nil, fmt.Errorf("the result of %s is not on this disk: download it first", name)
 	}
 	return OpenResult(s.Paths, job)
 }

@@ -160,7 +160,7 @@ func TestACommandWhoseProfileIsGoneIsToldOfNoKey(t *testing.T) {
 	for _, change := range a.reload(t.Context()) {
 		said += change.Text
 	}
-	if _, err := a.Profile(t.Context()); err == nil || !strings.HasPrefix(said, "nothing is sent by profile bbb: no such profile") || strings.Contains(said, "@") {
+	if _, err := a.Profile(t.Context()); err == nil || !strings.HasPrefix(said, "nothing is sent with profile bbb: no such profile") || strings.Contains(said, "@") {
 		t.Errorf("%q, %v", said, err)
 	}
 }

@@ -139,9 +139,9 @@ func (s *Service) reload(ctx context.Context) (changes []Change) {
 	}
 	p, err := s.again(file)
 	if err != nil {
-		gone := fmt.Sprintf("nothing is sent by profile %s: %v", s.Base.Name, err)
+		gone := fmt.Sprintf("nothing is sent with profile %s: %v", s.Base.Name, err)
 		if s.o.Console {
-			gone += "; choose another one with @"
+			gone += "; use another profile"
 		}
 		s.InUse.Withdraw(gone)
 		return []Change{changed, {Warned, gone}}

@@ -244,7 +244,7 @@ func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 				for i, k := range c.keys {
 					s.Press(k)
 					if i == 0 && c.running > 0 {
-						s.Expect("2 pieces of work are in flight. Quitting cancels them", "quit")
+						s.Expect("2 operations are in flight. Quitting cancels them", "quit")
 					}
 				}
 				if ended := !s.Running(); ended != c.ends {
@@ -262,10 +262,10 @@ func TestTheQuestionBeforeQuittingCountsAsTheStatusLineDoes(t *testing.T) {
 		a.running = 2
 		s := start(t, app)
 		s.Press("q")
-		s.Expect("2 pieces of work are in flight", "● 2 running")
+		s.Expect("2 operations are in flight", "● 2 running")
 		a.running = 1
 		s.After(2 * time.Second)
-		s.Expect("1 piece of work is in flight", "● 1 running")
+		s.Expect("1 operation is in flight", "● 1 running")
 		a.running = 0
 		s.After(5 * time.Second)
 		s.Expect("Nothing is in flight any more", "0 running")
@@ -437,7 +437,7 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 		wants []string
 		shown string // by ctrl+y
 	}{
-		{"to the terminal alone", nil, ui.NoMultiplexer, kit.Copy{Label: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which confirms nothing; ctrl+y shows the text"}, ""},
+		{"to the terminal alone", nil, ui.NoMultiplexer, kit.Copy{Label: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which never confirms it; ctrl+y shows the text"}, ""},
 		{"to a clipboard that fails", broken, ui.NoMultiplexer, kit.Copy{Label: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's"}, ""},
 		{"in tmux", nil, ui.Tmux, kit.Copy{Label: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "allow-passthrough on"}, ""},
 		{"in GNU screen", nil, ui.GNUScreen, kit.Copy{Label: "body", Text: "12345"}, []string{"sent body (5 B)", "GNU screen may not"}, ""},
@@ -488,12 +488,12 @@ func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
 // What tmux keeps and passes on is told with the copy, and nothing more.
 func TestACopyInTmuxSaysWhereItIs(t *testing.T) {
 	for want, tmux := range map[string]ui.TmuxCopy{
-		"! code (5 B) is not copied: tmux has no paste buffer with it and passes nothing on; ctrl+y":                                          {Known: true},
-		"! sent code (5 B) to the terminal's clipboard, which confirms nothing; tmux passes it on; ctrl+y":                                    {Passes: true, Known: true},
-		"! sent code (5 B) to the terminal's clipboard, which confirms nothing; tmux passes it on only":                                       {},
-		"i copied code: 5 B to tmux's paste buffer; tmux passes nothing on to the terminal's clipboard; ctrl+y":                               {Verified: true, Known: true},
-		"i copied code: 5 B to tmux's paste buffer; tmux was asked to pass it on to the terminal's clipboard, which confirms nothing; ctrl+y": {Verified: true, Passes: true, Known: true},
-		"i copied code: 5 B to tmux's paste buffer; tmux may pass it on to the terminal's clipboard, which confirms nothing; ctrl+y":          {Verified: true},
+		"! code (5 B) was not copied: tmux kept no paste buffer and passes nothing on to the terminal; ctrl+y":                                           {Known: true},
+		"! sent code (5 B) to the terminal's clipboard, which never confirms it; tmux passes it on; ctrl+y":                                    {Passes: true, Known: true},
+		"! sent code (5 B) to the terminal's clipboard, which never confirms it; tmux passes it on only":                                       {},
+		"i copied code: 5 B to tmux's paste buffer; tmux passes nothing on to the terminal's clipboard; ctrl+y":                                {Verified: true, Known: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux was asked to pass it on to the terminal's clipboard, which never confirms it; ctrl+y": {Verified: true, Passes: true, Known: true},
+		"i copied code: 5 B to tmux's paste buffer; tmux may pass it on to the terminal's clipboard, which never confirms it; ctrl+y":          {Verified: true},
 	} {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{

@@ -35,7 +35,7 @@ func (a *App) banner() string {
 	case model.KeyExpired:
 		what, clock, next.At = "has expired", "", k.Expires.At
 	case model.KeyOverdue:
-		what = "is past its rotation"
+		what = "is overdue for rotation"
 	}
 	line := fmt.Sprintf(" %s %s %s%s · %s", glyph, text.Clean(k.Name), what, clock, widget.Moment(next.At, now))
 	return ink.Render(text.Cut(line+a.leadsTo(kit.Keys), a.w-1))

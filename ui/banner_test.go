@@ -30,11 +30,11 @@ func TestTheBannerIsOneLineFromTheWeekOnBeforeAClockRunsOut(t *testing.T) {
 		"seven days before":     {in(7), 0, "expires: 7 d left · 2026-11-28 11:00 UTC (12:00 CET here) · 2 shows it"},
 		"expired":               {in(-1), 0, " has expired · 2026-11-20 11:00 UTC (12:00 CET here) · 2 shows it"},
 		"rotation on the day":   {rotated(90), 0, "etl is due for rotation: due today · 2026-11-21 11:00 UTC (12:00 CET here) · 2 shows it"},
-		"past its rotation":     {rotated(91), 0, "etl is past its rotation: 1 d over · 2026-11-20 11:00 UTC (12:00 CET here) · 2 shows it"},
+		"overdue for rotation":     {rotated(91), 0, "etl is overdue for rotation: 1 d over · 2026-11-20 11:00 UTC (12:00 CET here) · 2 shows it"},
 		"fresh":                 {rotated(1), 0, ""},
 		"unknown":               {model.Key{Name: "etl"}, 0, ""},
 		"no key":                {model.Key{}, 0, ""},
-		"by the machine's time": {rotated(91 - 30), -30 * 24 * time.Hour, "etl is past its rotation"},
+		"by the machine's time": {rotated(91 - 30), -30 * 24 * time.Hour, "etl is overdue for rotation"},
 	} {
 		app := ui.New(ui.Deps{
 			Ctx: t.Context(), Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), FixedTheme: true,

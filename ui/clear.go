@@ -131,16 +131,16 @@ func (c cleared) toast() (t kit.Toast, show bool) {
 	switch {
 	case c.over:
 	case c.native == emptied:
-		t.Text = c.label + " is out of this machine's clipboard again"
+		t.Text = c.label + " is cleared from this machine's clipboard"
 		if !c.tmux.withheld() {
-			t.Text += "; " + asked + "its own, which confirms nothing"
+			t.Text += "; " + asked + "its copy, which it never confirms"
 		}
 	case c.native == otherContent:
-		t.Text = "this machine's clipboard holds something else by now than " + c.label + ": it was left alone"
+		t.Text = "this machine's clipboard no longer holds " + c.label + ", so it was left alone"
 	case c.native == notEmptied:
-		t.Kind, t.Text = kit.ToastError, c.label+" is still in this machine's clipboard, which could not be emptied: "+c.err.Error()
+		t.Kind, t.Text = kit.ToastError, c.label+" is still in this machine's clipboard: copy something else over it; clearing failed: "+c.err.Error()
 	case !c.tmux.withheld():
-		t.Kind, t.Text = kit.ToastWarn, asked+c.label+" in its clipboard, and confirms nothing"
+		t.Kind, t.Text = kit.ToastWarn, asked+c.label+" in its clipboard, which it never confirms"
 	}
 	switch {
 	case c.stack != nil:

@@ -62,13 +62,13 @@ func TestACopiedSecretIsClearedAfterHalfAMinute(t *testing.T) {
 		want   string // the toast
 		left   string // in the clipboard
 	}{
-		"that is still there":         {&board{}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", ""},
-		"which ignores an empty text": {&board{keep: true}, []kit.Copy{secret}, nil, "login is out of this machine's clipboard again", "(a secret was here; zonedeck cleared it)"},
-		"but not something else":      {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "holds something else by now than login: it was left alone", "a shopping list"},
+		"that is still there":         {&board{}, []kit.Copy{secret}, nil, "login is cleared from this machine's clipboard", ""},
+		"which ignores an empty text": {&board{keep: true}, []kit.Copy{secret}, nil, "login is cleared from this machine's clipboard", "(a secret was here; zonedeck cleared it)"},
+		"but not something else":      {&board{}, []kit.Copy{secret}, func(b *board) { b.put("a shopping list") }, "no longer holds login, so it was left alone", "a shopping list"},
 		"but not a later copy":        {&board{}, []kit.Copy{secret, {Label: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
-		"or it is said why not":       {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard, which could not be emptied: no display", secret.Text},
-		"unread where it is not":      {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, and confirms nothing", secret.Text},
-		"by the terminal alone":       {nil, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, and confirms nothing", ""},
+		"or it is said why not":       {&board{full: errors.New("no display")}, []kit.Copy{secret}, nil, "login is still in this machine's clipboard: copy something else over it; clearing failed: no display", secret.Text},
+		"unread where it is not":      {&board{fail: errors.New("no display")}, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, which it never confirms", secret.Text},
+		"by the terminal alone":       {nil, []kit.Copy{secret}, nil, "the terminal was asked to overwrite login in its clipboard, which it never confirms", ""},
 		"but what is none, never":     {&board{}, []kit.Copy{{Label: "URL", Text: "https://a.test"}}, nil, "", "https://a.test"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,9 +147,9 @@ func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
 		leaves bool
 		want   string // the toast
 	}{
-		"after its time":               {nil, []kit.Copy{one}, false, "overwrite login in its clipboard, and confirms nothing; tmux's paste buffer with login is deleted"},
+		"after its time":               {nil, []kit.Copy{one}, false, "overwrite login in its clipboard, which it never confirms; tmux's paste buffer with login is deleted"},
 		"after a later copy":           {nil, []kit.Copy{one, plain}, false, ""},
-		"each of several":              {nil, []kit.Copy{one, two}, false, "overwrite code in its clipboard, and confirms nothing; tmux's paste buffer with code is deleted"},
+		"each of several":              {nil, []kit.Copy{one, two}, false, "overwrite code in its clipboard, which it never confirms; tmux's paste buffer with code is deleted"},
 		"when the console is left":     {nil, []kit.Copy{one, two, plain}, true, ""},
 		"or it is said why not":        {errors.New("no server"), []kit.Copy{one}, false, "tmux may still hold login in a paste buffer: no server"},
 		"or why not after a later one": {errors.New("no server"), []kit.Copy{one, plain}, false, "tmux may still hold login in a paste buffer: no server"},
@@ -199,7 +199,7 @@ func TestTmuxForgetsEveryCopiedSecret(t *testing.T) {
 // the same way, and does not stay in its stack.
 func TestASecretIsOverwrittenTheWayItCame(t *testing.T) {
 	for want, passes := range map[string]bool{
-		"the terminal was asked to overwrite login in its clipboard, and confirms nothing; tmux's paste buffer with login is deleted": true,
+		"the terminal was asked to overwrite login in its clipboard, which it never confirms; tmux's paste buffer with login is deleted": true,
 		"i tmux's paste buffer with login is deleted": false,
 	} {
 		flow(t, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (a *App) toTerminal(text string, done *TmuxCopy) tea.Cmd {
 func (c copied) clearNotice() string {
 	switch {
 	case c.native != "":
-		return "; it holds a secret, which is cleared in 30 s"
+		return "; it holds a secret and is cleared in 30 s"
 	case c.tmux.Verified && c.tmux.withheld():
 		return "; it holds a secret: tmux forgets it in 30 s"
 	case c.tmux.Verified:
@@ -110,9 +110,9 @@ func (c copied) clearNotice() string {
 	case c.nowhere():
 		return ""
 	case c.inside == Tmux:
-		return "; it holds a secret, which tmux is asked to forget, and the terminal to overwrite, in 30 s"
+		return "; it holds a secret: in 30 s tmux is asked to forget it, and the terminal to overwrite it"
 	default:
-		return "; it holds a secret, which the terminal is asked to overwrite in 30 s"
+		return "; it holds a secret: in 30 s the terminal is asked to overwrite it"
 	}
 }
 
@@ -138,7 +138,7 @@ func (c copied) toast(key string) kit.Toast {
 		}
 		return t
 	}
-	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.label, size)}
+	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which never confirms it", c.label, size)}
 	switch {
 	case c.tmux.Verified:
 		t.Text = fmt.Sprintf("copied %s: %s to tmux's paste buffer; %s", c.label, size, c.tmux.onwards())
@@ -146,7 +146,7 @@ func (c copied) toast(key string) kit.Toast {
 			t.Kind = kit.ToastInfo
 		}
 	case c.nowhere():
-		t.Text = fmt.Sprintf("%s (%s) is not copied: tmux has no paste buffer with it and passes nothing on", c.label, size)
+		t.Text = fmt.Sprintf("%s (%s) was not copied: tmux kept no paste buffer and passes nothing on to the terminal", c.label, size)
 	case c.tmux.Known:
 		t.Text += "; tmux passes it on"
 	case c.inside == Tmux:
@@ -169,11 +169,11 @@ func (c copied) toast(key string) kit.Toast {
 func (c TmuxCopy) onwards() string {
 	switch {
 	case c.Passes:
-		return "tmux was asked to pass it on to the terminal's clipboard, which confirms nothing"
+		return "tmux was asked to pass it on to the terminal's clipboard, which never confirms it"
 	case c.Known:
 		return "tmux passes nothing on to the terminal's clipboard"
 	default:
-		return "tmux may pass it on to the terminal's clipboard, which confirms nothing"
+		return "tmux may pass it on to the terminal's clipboard, which never confirms it"
 	}
 }
 

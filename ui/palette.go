@@ -43,7 +43,7 @@ func (a *App) run(r runBinding) tea.Cmd {
 				return tea.Batch(focus, a.carryOut(t.View, b))
 			}
 		}
-		return tea.Batch(focus, a.addToast(kit.Toast{Kind: kit.ToastWarn, Text: r.binding.Label + " cannot be done there now"}))
+		return tea.Batch(focus, a.addToast(kit.Toast{Kind: kit.ToastWarn, Text: r.binding.Label + " is not available there now"}))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (a *App) palette() kit.Overlay {
 	groups = append(groups, a.commandsOf("", "Everywhere", a.Bindings()), a.zoneCommands())
 	groups = slices.DeleteFunc(groups, func(g widget.CommandGroup) bool { return len(g.Commands) == 0 })
 	var p *widget.Commands
-	p = widget.NewCommands(a.theme, "type to find an action, a zone, a saved request, or what happened", groups,
+	p = widget.NewCommands(a.theme, "type to find an action, a zone, a saved request or a history entry", groups,
 		func(words []string) tea.Cmd { return a.find(p, words) })
 	return p
 }

@@ -154,7 +154,7 @@ func TestWhatAnActionIsIsAskedAgainInItsTab(t *testing.T) {
 		s.Type("new job")
 		jobs.extra = nil
 		s.Press("enter")
-		s.Expect("new job cannot be done there now")
+		s.Expect("new job is not available there now")
 		if jobs.has("hello 2") {
 			t.Error("it was done all the same")
 		}

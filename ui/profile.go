@@ -26,9 +26,9 @@ func (a *App) profileLines(w int) []string {
 	case p.CA != "":
 		trust += " and " + p.CA
 	}
-	origin := "These come from config.toml, which 'zonedeck paths' finds, and from flags and ZONEDECK_ variables, which override it. A changed file holds at once."
+	origin := "These settings come from config.toml, which 'zonedeck paths' finds; flags and ZONEDECK_ variables override it. Changes to the file take effect at once."
 	if a.session.Local {
-		origin = "These are the embedded emulator's; they cannot be changed."
+		origin = "These settings are the embedded emulator's and cannot be changed."
 	}
 	var out []string
 	for _, f := range []struct{ name, value string }{

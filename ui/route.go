@@ -51,8 +51,8 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Name: "console.palette", Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true, WhileTyping: true},
 		kit.Binding{Name: "console.mouse", Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
 		kit.Binding{Name: "console.copied-text", Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
-		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: kit.Reason(a.deps.Suspend == nil, "no shell waits for the console")},
-		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Choose another profile: its digit follows, or part of its name.", Intent: switchProfile{}, Disabled: kit.Reason(a.deps.Switch == nil, "there are no profiles to choose from"), Hidden: true},
+		kit.Binding{Name: "console.suspend", Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: kit.Reason(a.deps.Suspend == nil, "the console was not started from a shell")},
+		kit.Binding{Name: "console.profile", Keys: []string{"@"}, Label: "use profile", Help: "Switch to another profile: type its digit, or part of its name.", Intent: switchProfile{}, Disabled: kit.Reason(a.deps.Switch == nil, "there are no profiles to choose from"), Hidden: true},
 		kit.Binding{Name: "console.balance", Keys: []string{"A"}, Label: "balance", Synonyms: "spend spent usage money costs billing", Help: "Show the balance of the account, and what it spent on each day of this month.", Intent: showBalance{}, Disabled: a.whyNoBalance(), Hidden: true},
 		kit.Binding{Label: "theme", Synonyms: "colours colors dark light background", Help: "Switch between the colours for a dark and for a light background.", Intent: intentTheme},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
@@ -242,9 +242,9 @@ func (a *App) inFlight() string {
 	case 0:
 		return "Nothing is in flight any more; "
 	case 1:
-		return "1 piece of work is in flight. Quitting cancels it; "
+		return "1 operation is in flight. Quitting cancels it; "
 	default:
-		return strconv.Itoa(n) + " pieces of work are in flight. Quitting cancels them; "
+		return strconv.Itoa(n) + " operations are in flight. Quitting cancels them; "
 	}
 }
 

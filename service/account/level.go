@@ -104,9 +104,9 @@ func (f Facts) JudgeLevel(l model.Level) Verdict {
 	case !slices.Contains(f.Levels, l):
 		return bad("the account shows that it is %s: choose that", f.LevelNames())
 	case len(f.Levels) > 1:
-		return open("the account shows that it is %s, and not which of them (contract 5.3)", f.LevelNames())
+		return open("the account shows that it is %s, but not which of them (contract 5.3)", f.LevelNames())
 	}
-	return good("by what the key is seen to be allowed (contract 5.3)")
+	return good("by what the key is allowed to do (contract 5.3)")
 }
 
 // LevelNames are the levels that are left, in words.

@@ -154,7 +154,7 @@ func (r *reader) proxy(ctx context.Context) {
 	}
 	switch {
 	case f.Host == "":
-		f.Proxy = open("not tested: which host it is, is not known")
+		f.Proxy = open("not tested: the host is unknown")
 		return
 	case i < 0:
 		f.Proxy = open("not tested: no zone's password is known")

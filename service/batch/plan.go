@@ -234,7 +234,7 @@ func (p Plan) checkCap(limit int64) error {
 
 // capWords say why no fetch of a batch begins at its cap. A price for bytes is that of the longest body.
 func (p Plan) capWords(of store.Batch, price int64) string {
-	words := fmt.Sprintf("%s of %s are spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(price)))
+	words := fmt.Sprintf("%s of %s is spent, and one more fetch may cost %s", model.SmallDollars(Dollars(of.Spent)), model.SmallDollars(Dollars(of.Cap)), model.SmallDollars(Dollars(price)))
 	if slices.ContainsFunc(p.ways(), func(r model.FetchRequest) bool { return r.Zone.Rate.PerGB > 0 }) {
 		words += fmt.Sprintf(" for a body of %d MB: with a lower --max-body more fit", p.Request.BodyLimit/1_000_000)
 	}
@@ -246,7 +246,7 @@ func (p Plan) capWords(of store.Batch, price int64) string {
 func (p Plan) checkAgain(s State, n int64) error {
 	each, _ := p.Request.Zone.Rate.Cost(1, 0)
 	if most := billionths(each)*(n-1) + p.Price; s.Cap > 0 && s.Spent+most > s.Cap {
-		return model.BadField("cap", "one try of %s may cost %s, and %s of the cap of %s are spent: nothing has changed. '%s --cap DOLLARS' raises the cap",
+		return model.BadField("cap", "one try of %s may cost %s, and %s of the cap of %s is spent: nothing has changed. '%s --cap DOLLARS' raises the cap",
 			model.Counted(n, "item"), model.SmallDollars(Dollars(most)), model.SmallDollars(Dollars(s.Spent)), model.SmallDollars(Dollars(s.Cap)), s.Command("set"))
 	}
 	return nil

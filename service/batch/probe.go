@@ -206,7 +206,7 @@ func (p *Probed) overCap(level, n int) string {
 }
 
 func (p *Probed) capWords(n, level int) string {
-	words := fmt.Sprintf("%d more fetches at %d at once could pass the cap of %s, of which %s are spent", n, level, model.SmallDollars(p.Plan.limit), model.SmallDollars(p.Cost))
+	words := fmt.Sprintf("%d more fetches at %d at once could pass the cap of %s, of which %s is spent", n, level, model.SmallDollars(p.Plan.limit), model.SmallDollars(p.Cost))
 	if p.Plan.Request.Zone.Rate.PerGB > 0 {
 		words += fmt.Sprintf(": one may cost %s, for a body of %d MB; a lower --max-body makes that less", model.SmallDollars(p.Plan.price), p.Plan.Request.BodyLimit/1_000_000)
 	}

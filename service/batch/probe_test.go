@@ -98,7 +98,7 @@ func TestAProbeStopsAtItsCapAndAfterFiveRefusalsByTheService(t *testing.T) {
 	noerr.Must(t, err)
 	found, err := r.Probe(t.Context(), plan, nil)
 	noerr.Must(t, err)
-	if found.Sent != 20 || found.Cost > 0.04 || found.Stopped != "20 more fetches at 2 at once could pass the cap of $0.0400, of which $0.0300 are spent" {
+	if found.Sent != 20 || found.Cost > 0.04 || found.Stopped != "20 more fetches at 2 at once could pass the cap of $0.0400, of which $0.0300 is spent" {
 		t.Errorf("%+v", found)
 	}
 	if !strings.HasPrefix(found.Words(), "safe at least 1 (no wall was found), ") {

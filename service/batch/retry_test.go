@@ -101,7 +101,7 @@ func TestTheCapHoldsForWhatIsSentAgain(t *testing.T) {
 	r.run(t, s.ID)
 	captcha := []batch.Failure{{Class: model.ClassCaptcha}}
 	_, _, err := r.Retry(t.Context(), s.ID, captcha)
-	want := "cap: one try of 20 items may cost $0.0300, and $0.1500 of the cap of $0.1501 are spent: nothing has changed. 'zonedeck batch set " + s.ID + " --cap DOLLARS' raises the cap"
+	want := "cap: one try of 20 items may cost $0.0300, and $0.1500 of the cap of $0.1501 is spent: nothing has changed. 'zonedeck batch set " + s.ID + " --cap DOLLARS' raises the cap"
 	if now := noerr.Try(r.Show(t.Context(), s.ID)).Must(t); err == nil || err.Error() != want || now.State != store.Done || now.Tally.Answered != 100 {
 		t.Errorf("%v; %s with %d results", err, now.State, now.Tally.Answered)
 	}
@@ -123,7 +123,7 @@ func TestABatchAtItsCapSaysSoByTheCapOfNow(t *testing.T) {
 	r.run(t, s.ID)
 	limit := 0.0076
 	s = noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{Cap: &limit})).Must(t)
-	const want = "$0.0150 of $0.0076 are spent, and one more fetch may cost $0.0015"
+	const want = "$0.0150 of $0.0076 is spent, and one more fetch may cost $0.0015"
 	if s.State != store.Capped || s.Reason != want {
 		t.Errorf("%s: %s", s.State, s.Reason)
 	}

@@ -67,7 +67,7 @@ func TestSlotsThatAreNotBackAreThoseOfABatchOrOfANamedZone(t *testing.T) {
 func TestACapThatBytesReachNamesTheLongestBody(t *testing.T) {
 	p := Plan{Request: model.FetchRequest{BodyLimit: 10_000_000, Zone: model.Zone{Rate: model.Rate{PerGB: 0.6}}}}
 	of := store.Batch{Cap: 6_000_000, Spent: 10_000}
-	if got := p.capWords(of, 6_000_000); got != "<$0.0001 of $0.0060 are spent, and one more fetch may cost $0.0060 for a body of 10 MB: with a lower --max-body more fit" {
+	if got := p.capWords(of, 6_000_000); got != "<$0.0001 of $0.0060 is spent, and one more fetch may cost $0.0060 for a body of 10 MB: with a lower --max-body more fit" {
 		t.Error(got)
 	}
 	if err := p.checkAgain(State{Batch: store.Batch{Cap: 7_000_000, Spent: 10_000}, Plan: p}, 200); err != nil {

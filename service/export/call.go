@@ -105,7 +105,7 @@ func writable(r model.FetchRequest) error {
 func (c *call) native(login bool) error {
 	p, r := c.Profile, c.Request
 	if p.ProxyHost == "" {
-		return errors.New("the profile names no proxy_host")
+		return errors.New("the profile has no proxy_host")
 	}
 	if err := c.login(); err != nil {
 		return err

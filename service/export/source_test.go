@@ -159,7 +159,7 @@ func TestAClientThatCannotSendTheFormSaysSo(t *testing.T) {
 		{model.ViaNative, "go", func(s *export.Source) {
 			s.Request.URL, s.Request.Header = "http://a.test/", http.Header{"Host": {"b.test"}}
 		}, "the header Host: a proxy is given the address alone; write the host into the address"},
-		{model.ViaNative, "go", func(s *export.Source) { s.Profile.ProxyHost = "" }, "the profile names no proxy_host"},
+		{model.ViaNative, "go", func(s *export.Source) { s.Profile.ProxyHost = "" }, "the profile has no proxy_host"},
 		{model.ViaNative, "go", func(s *export.Source) { s.Profile.Account = "" }, "writing the proxy login: "},
 		{model.ViaAPI, "go", func(s *export.Source) { s.Profile.BaseURL = "" }, "the profile has no base URL"},
 		{model.ViaAPI, "go", func(s *export.Source) { s.Profile.Dialect = "documented" }, "it cannot be sent as it stands: country: "},

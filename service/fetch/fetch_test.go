@@ -323,7 +323,7 @@ func TestTheTimeoutOfAProductIsTheProfiles(t *testing.T) {
 			took time.Duration
 			step string
 		}{
-			0:           {7 * time.Second, "give this product a longer timeout of its own: 'zonedeck profiles edit test --product-timeout unlocker=14s'"},
+			0:           {7 * time.Second, "give this product a longer timeout: 'zonedeck profiles edit test --product-timeout unlocker=14s'"},
 			time.Second: {time.Second, "give the request a longer timeout, or none: this product has 7s"},
 		} {
 			r.Timeout = own

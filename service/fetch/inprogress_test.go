@@ -44,7 +44,7 @@ func TestAnAnswerThatIsStillInTheMaking(t *testing.T) {
 		if d.Cause != c.cause || d.OK() != (c.cause == "") || asked.Load() != 1 {
 			t.Errorf("%s: %+v after %d calls", name, d, asked.Load())
 		}
-		if step := "ask again after 30s: sent again, it is a new request, and may be billed by itself"; c.cause != "" && (len(d.Steps) != 1 || d.Steps[0].Text != step) {
+		if step := "ask again after 30s: sent again, it is a new request and may be billed again"; c.cause != "" && (len(d.Steps) != 1 || d.Steps[0].Text != step) {
 			t.Errorf("%s: %+v", name, d.Steps)
 		}
 	}

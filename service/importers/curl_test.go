@@ -66,7 +66,7 @@ func TestACurlCommandBecomesTheForm(t *testing.T) {
 			`curl http://127.0.0.1:8000/request -H 'Authorization: Bearer hunter2hunter2' -d '{"zone":"z","url":"http://lab.test/"}'`,
 			func(r *model.FetchRequest) {
 				r.Zone.Name, r.URL, r.Via, r.Format = "z", "http://lab.test/", model.ViaAPI, model.FormatRaw
-			}, "curl, API Access", "the key in it was not taken over: the form uses the key it names, by reference",
+			}, "curl, API Access", "the key in it was left out: the form uses the key it names, by reference",
 		},
 		"the API of another service": {
 			`curl https://api.example.com/request -d '{"zone":"z","url":"http://lab.test/"}'`,
@@ -78,13 +78,13 @@ func TestACurlCommandBecomesTheForm(t *testing.T) {
 			`curl -k -x http://127.0.0.1:33335 -U brd-customer-hl_demo01-zone-unlocker_demo-country-de-session-a1-city-berlin:hunter2 https://lab.test/shop`,
 			func(r *model.FetchRequest) {
 				r.Zone.Name, r.URL, r.Via, r.Country, r.Session = "unlocker_demo", "https://lab.test/shop", model.ViaNative, "de", "a1"
-			}, "curl, Native Access", `its password was not taken over: the profile's reference for zone "unlocker_demo" is used|-k: whether certificates are checked is the profile's setting (verify)|the parameter city of its username: the form has no field for it`,
+			}, "curl, Native Access", `its password was left out: the profile's reference for zone "unlocker_demo" is used|-k: the profile decides whether certificates are checked (verify)|the parameter city of its username: the form has no field for it`,
 		},
 		"the proxy in one address": {
 			`curl --proxy http://brd-customer-hl_demo01-zone-unlocker_demo:p%40ss@proxy.example.com:22225 http://lab.test/`,
 			func(r *model.FetchRequest) {
 				r.Zone.Name, r.URL, r.Via = "unlocker_demo", "http://lab.test/", model.ViaNative
-			}, "curl, Native Access", `its password was not taken over: the profile's reference for zone "unlocker_demo" is used|its proxy proxy.example.com is not the profile's (127.0.0.1), which is used|its port 22225 is not the profile's (33335), which is used`,
+			}, "curl, Native Access", `its password was left out: the profile's reference for zone "unlocker_demo" is used|its proxy proxy.example.com is not the profile's (127.0.0.1), which is used|its port 22225 is not the profile's (33335), which is used`,
 		},
 		"the proxy by references": {
 			`curl --cacert /tmp/ca.pem https://lab.test/ -x http://127.0.0.1:33335 -U "brd-customer-hl_demo01-zone-unlocker_demo:$MINE"`,
@@ -111,13 +111,13 @@ func TestACurlCommandBecomesTheForm(t *testing.T) {
 			func(r *model.FetchRequest) {
 				r.URL = "http://lab.test/"
 				r.Header = http.Header{"Cookie": {"{{cookie}}"}, "Authorization": {"Bearer {{authorization}}"}, "X-Api-Key": {"{{KEY}}"}}
-			}, "curl", "the value of header Cookie was not taken over: {{cookie}} stands for it|the value of header Authorization was not taken over: {{authorization}} stands for it",
+			}, "curl", "the value of header Cookie was left out: {{cookie}} stands for it|the value of header Authorization was left out: {{authorization}} stands for it",
 		},
 		"a login in the address": {
 			`curl https://me:hunter2@lab.test:8443/x`, func(r *model.FetchRequest) {
 				r.URL, r.Header = "https://lab.test:8443/x", http.Header{"Authorization": {"Basic {{authorization}}"}}
 			},
-			"curl", "the login of the target (in the URL) was not taken over: {{authorization}} stands for user:password in base64",
+			"curl", "the login of the target (in the URL) was left out: {{authorization}} stands for user:password in base64",
 		},
 		"times": {
 			`curl -m 1.5 --retry 2 -I -L http://lab.test/`, func(r *model.FetchRequest) {

@@ -130,6 +130,6 @@ func (c *call) password(l proxyLogin, zone model.ZoneName, p model.Profile) {
 	case l.passwordEnv != "":
 		c.out.replaced("$%s is not the reference of the zone's password: the profile's reference is used", l.passwordEnv)
 	default:
-		c.out.replaced("its password was not taken over: the profile's reference for zone %s is used", fmt.Sprintf("%q", zone))
+		c.out.replaced("its password was left out: the profile's reference for zone %s is used", fmt.Sprintf("%q", zone))
 	}
 }

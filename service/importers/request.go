@@ -41,7 +41,7 @@ func (c *call) assemble(known Known) error {
 	r.Method = c.verb()
 	r.Body = body
 	if c.user != "" && !c.has("Authorization") {
-		c.out.replaced("the login of the target (%s) was not taken over: {{authorization}} stands for user:password in base64", c.user)
+		c.out.replaced("the login of the target (%s) was left out: {{authorization}} stands for user:password in base64", c.user)
 		c.headers = append(c.headers, "Authorization: Basic "+markEnv+"authorization"+markEnv)
 	}
 	kind := "application/x-www-form-urlencoded"
@@ -121,10 +121,10 @@ func withQuery(address string, query []string) string {
 // trust says what the command does about certificates that the profile does otherwise.
 func (c *call) trust(p model.Profile) {
 	if c.insecure && p.Verify {
-		c.out.dropped("-k: whether certificates are checked is the profile's setting (verify)")
+		c.out.dropped("-k: the profile decides whether certificates are checked (verify)")
 	}
 	if c.ca != "" && c.ca != p.CA {
-		c.out.dropped("--cacert: which authority is trusted is the profile's setting (ca)")
+		c.out.dropped("--cacert: the profile decides which authority is trusted (ca)")
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *call) api(address, body string, known Known) error {
 		c.out.dropped("its method %s: the form sends POST to the API", cmp.Or(verb, http.MethodGet))
 	}
 	if c.user != "" {
-		c.out.replaced("the login of the target (%s) was not taken over: the form uses the profile's key", c.user)
+		c.out.replaced("the login of the target (%s) was left out: the form uses the profile's key", c.user)
 	}
 	if c.proxy != "" {
 		c.out.dropped("-x: a call of the API goes through no proxy")
@@ -239,12 +239,12 @@ func (c *call) field(name string, value json.RawMessage) (err error) {
 func (c *call) key(value string, keys []model.Key) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(value), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		c.out.replaced("its Authorization is not a Bearer key and was not taken over: the form uses the profile's key")
+		c.out.replaced("its Authorization is not a Bearer key and was left out: the form uses the profile's key")
 		return
 	}
 	name, is := soleVariable(strings.TrimSpace(token))
 	if !is {
-		c.out.replaced("the key in it was not taken over: the form uses the key it names, by reference")
+		c.out.replaced("the key in it was left out: the form uses the key it names, by reference")
 		return
 	}
 	i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Secret == "env:"+name })
@@ -300,11 +300,11 @@ func (c *call) target(lines []string, curl bool) (h http.Header, err error) {
 			continue
 		case curl && value == "" && !strings.HasSuffix(strings.TrimSpace(line), ";"):
 			if canonical != "Content-Type" {
-				c.out.dropped("header %s was taken back: the console sends its own", headerName(name))
+				c.out.dropped("header %s was removed: the console sends its own", headerName(name))
 			}
 			continue
 		case canonical == "Content-Length", canonical == "Transfer-Encoding", canonical == "Connection", canonical == "Proxy-Connection", canonical == "Keep-Alive", canonical == "Te", canonical == "Upgrade", canonical == "Expect", canonical == "Trailer":
-			c.out.dropped("header %s is written by the console itself", canonical)
+			c.out.dropped("header %s is set by the console itself", canonical)
 			continue
 		case canonical == "Accept-Encoding" && value != "gzip" && value != "identity":
 			c.out.dropped("header Accept-Encoding: the console asks for gzip, which it inflates")
@@ -341,7 +341,7 @@ func (c *call) secret(name, value string) string {
 	if !model.VariableName(variable) {
 		variable = "secret"
 	}
-	c.out.replaced("the value of header %s was not taken over: {{%s}} stands for it", name, variable)
+	c.out.replaced("the value of header %s was left out: {{%s}} stands for it", name, variable)
 	return prefix + markEnv + variable + markEnv
 }
 

@@ -300,7 +300,7 @@ func (b *Inbox) Reset(ctx context.Context) error {
 	}
 	settings, err := b.settings(ctx)
 	if err != nil {
-		return fmt.Errorf("webhooks are received by the settings that held before: %w", err)
+		return fmt.Errorf("webhooks are still received with the old settings: %w", err)
 	}
 	r.Set(settings)
 	return nil

@@ -243,9 +243,9 @@ func (l *Launching) repeat(ctx context.Context, p model.Profile, from Again, r *
 	switch {
 	case before.State.Final():
 	case before.State == model.JobMayHave:
-		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("%s may have started: a second one with %s is billed a second time if it did", before.ID, inputs)})
+		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("%s may have started: if it did, another job with %s is billed a second time", before.ID, inputs)})
 	default:
-		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("%s %s: a second one with %s is billed a second time", before.ID, before.State.Predicate(), inputs)})
+		r.ask(ask.Question{Kind: ask.Unsettled, About: before.ID, Text: fmt.Sprintf("%s %s: another job with %s is billed a second time", before.ID, before.State.Predicate(), inputs)})
 	}
 	return nil
 }
@@ -440,7 +440,7 @@ func (e EarlierJobs) facts(inputs int) []ask.Fact {
 // overlapFacts say which jobs have some of so many inputs, newest first.
 func overlapFacts(overlaps []Overlap, inputs int) (facts []ask.Fact) {
 	for _, o := range overlaps[:min(len(overlaps), maxOverlapFacts)] {
-		f := ask.Fact{Text: o.Opening(inputs) + " launched", Job: o.Job, Outcome: "what it has, too, is billed a second time"}
+		f := ask.Fact{Text: o.Opening(inputs) + " launched", Job: o.Job, Outcome: "its inputs are billed a second time"}
 		if !o.Job.State.Started() {
 			f.Outcome = "if that one started, " + f.Outcome
 		}

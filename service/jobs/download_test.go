@@ -389,7 +389,7 @@ func TestTheLedgerNamesWhatACutDownloadLeft(t *testing.T) {
 	}
 	job := noerr.Try(cl.Job(t.Context(), "job-1")).Must(t)
 	d, step := job.Fault.Diagnosis, job.Steps[len(job.Steps)-1].Text
-	if d.Cause != model.CauseIncomplete || len(d.Steps) != 1 || d.Steps[0].Text != "ask again: what came is not the whole answer" || d.Summary != "The body ended early, after 12 bytes." {
+	if d.Cause != model.CauseIncomplete || len(d.Steps) != 1 || d.Steps[0].Text != "ask again: the answer is not complete" || d.Summary != "The body ended early, after 12 bytes." {
 		t.Errorf("%+v", d)
 	}
 	for _, e := range d.Evidence {

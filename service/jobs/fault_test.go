@@ -511,7 +511,7 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 		"a trigger that is not valid": {launch, model.CallTrigger, model.ClassOutside, model.CauseRequestRefused, "correct what the service names", text(400, `{"error":"Invalid input provided","code":"validation_error"}`)},
 		"a trigger that is answered by words of nobody": {func(t *testing.T, cl *Runner) error {
 			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-			const summary = "The answer was 400, in words that are not known as a refusal by the service."
+			const summary = "The answer was 400, in words that the console does not know as the service's refusal."
 			if d := job.Fault.Diagnosis; job.State != model.JobMayHave || d.Summary != summary || strings.Contains(d.Next(), "correct") {
 				t.Errorf("%s: %s%s", job.State, d.Summary, d.Next())
 			}
@@ -570,7 +570,7 @@ func TestAnAnswerOf429SaysWhatManyOfThemComeTo(t *testing.T) {
 	cl := serving(t, text(429, "slow down"))
 	want := func(n int) []string {
 		return []string{
-			fmt.Sprintf("answer %d of HTTP 429 that this run of zonedeck saw from it within 5 minutes; at 20 nothing more is sent for a while", n),
+			fmt.Sprintf("answer %d of HTTP 429 from it to this run of zonedeck within 5 minutes; at 20 nothing more is sent for a while", n),
 			"25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)",
 		}
 	}

@@ -227,7 +227,7 @@ func TestWhatIsKeptOfADownloadIsNotTakenForMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newParts(5)
 			cl, to, kept := partly(t, s, "ndjson")
-			if kept.Parts != 2 || kept.Total != 5 || !strings.Contains(kept.Error(), "goes on after part 2 of 5") {
+			if kept.Parts != 2 || kept.Total != 5 || !strings.Contains(kept.Error(), "resumes after part 2 of 5") {
 				t.Errorf("%+v", kept)
 			}
 			if c.change != nil {
@@ -330,7 +330,7 @@ func TestARowThatIsNotJSONIsNoJSONOrCSV(t *testing.T) {
 		accepted(t, cl)
 		to := Destination{File: filepath.Join(t.TempDir(), "out."+format)}
 		_, err := cl.Download(t.Context(), "job-1", to, nil)
-		if err == nil || !strings.Contains(err.Error(), "record 65538: it is not JSON; format ndjson takes the rows as they are") || !strings.Contains(err.Error(), ".part: another download to the same file goes on after part 1 of 3") {
+		if err == nil || !strings.Contains(err.Error(), "record 65538: it is not JSON; format ndjson takes the rows as they are") || !strings.Contains(err.Error(), ".part: another download to the same file resumes after part 1 of 3") {
 			t.Errorf("%s: %v", format, err)
 		}
 		if asked := s.seen(); asked != "parts 1 2" {

@@ -226,7 +226,7 @@ func TestWhatALaunchAsks(t *testing.T) {
 		s := state{profile: local, repeated: j, missing: one}
 		l, _ := s.launching(t)
 		r, err := l.Check(t.Context(), Draft{From: Again{Job: j.ID}})
-		if want := j.ID + " " + j.State.Predicate() + ": a second one with 1 input is billed a second time"; err != nil || !strings.HasPrefix(r.Questions[0].Text, want) {
+		if want := j.ID + " " + j.State.Predicate() + ": another job with 1 input is billed a second time"; err != nil || !strings.HasPrefix(r.Questions[0].Text, want) {
 			t.Errorf("%+v, %v", r.Questions, err)
 		}
 	}
@@ -553,7 +553,7 @@ func TestAJobThatMayHaveStartedIsSettled(t *testing.T) {
 		"as not started where one fits":         {state{candidates: found}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well)", false},
 		"as not started where five fit":         {state{candidates: append(slices.Clone(found), candidate("sd_3", ""), candidate("sd_4", ""), candidate("sd_5", ""))}, DidNotStart, "in the service's list it can be sd_1 or sd_2 (it can be job-8 as well) or sd_3 or 2 more jobs", false},
 		"as not started where none does":        {state{}, DidNotStart, "", false},
-		"as not started unseen":                 {state{listErr: errNoList}, DidNotStart, "nobody has looked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
+		"as not started unseen":                 {state{listErr: errNoList}, DidNotStart, "nobody has checked: the service's list could not be read (the service's list of jobs cannot be asked for)", false},
 		"by its webhook":                        {state{candidates: found}, Await, "", false},
 		"as a job with the name of a fate":      {state{candidates: append(found, candidate(string(Await), "it is odd"))}, Started(Await), "it is odd", true},
 		"as another with one":                   {state{}, Started(DidNotStart), "", false},

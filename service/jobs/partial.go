@@ -288,13 +288,13 @@ func (e *PartialError) Resume() string {
 	kept := fmt.Sprintf("%d bytes are kept in %s: ", e.Bytes, e.File)
 	switch {
 	case e.Parts > 0 && e.Parts == e.Total:
-		return kept + "all that the service gave; another download to the same file asks for nothing again"
+		return kept + "all that the service gave; another download to the same file asks for none of it again"
 	case e.Parts > 0:
-		return kept + fmt.Sprintf("another download to the same file goes on after part %d of %d", e.Parts, e.Total)
+		return kept + fmt.Sprintf("another download to the same file resumes after part %d of %d", e.Parts, e.Total)
 	case e.Total > 1:
-		return kept + fmt.Sprintf("another download to the same file begins again, with part 1 of %d", e.Total)
+		return kept + fmt.Sprintf("another download to the same file starts again with part 1 of %d", e.Total)
 	default:
-		return kept + "the service gives this result only whole, so that another download begins again"
+		return kept + "the service gives this result only as a whole, so another download starts again"
 	}
 }
 

@@ -107,7 +107,7 @@ var lookup = model.TriggerRequest{Dataset: "deep_lookup", Inputs: []model.JobInp
 
 const (
 	previewAt = "/datasets/deep_lookup/v1/preview"
-	another   = "ask for another preview only if it is worth a second bill: this one may be billed, and what a preview costs is not shown by public sources"
+	another   = "ask for another preview only if it is worth paying twice: this one may be billed, and public sources do not show what a preview costs"
 	backOff   = "lower the concurrency and back off"
 	network   = "check the base URL, the proxy host and port, and the network"
 )
@@ -186,7 +186,7 @@ func TestAPreviewThatFailsSaysWhatItLeftAndWhatToDo(t *testing.T) {
 		{
 			"a preview that never ends",
 			[]string{begun, says(200, `{"status":"pending"}`)},
-			model.JobRunning, "p1", "The preview was not over 5m0s after it was asked for, and is not waited for any more.", "preview_not_over", 0,
+			model.JobRunning, "p1", "The preview was not over 5m0s after it was asked for, so it is no longer waited for.", "preview_not_over", 0,
 			[]string{another},
 			-1,
 		},

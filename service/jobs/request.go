@@ -23,7 +23,7 @@ import (
 
 // ErrNoRequest says that the ledger does not have the inputs of a job, so that it cannot be
 // launched again from here.
-var ErrNoRequest = errors.New("the ledger does not have its inputs: it was adopted or restored, is older than what is kept, or a key or a token stands in them or in an address of its delivery")
+var ErrNoRequest = errors.New("the ledger does not have its inputs: the job was adopted or restored, is too old, or has a key or a token in its inputs or in an address of its delivery")
 
 // keptRequest is what the ledger keeps of a request. It is nothing if the key is in it or a delivery
 // address may hold a token, because a job must not be launched again with half of its settings. An

@@ -72,7 +72,7 @@ func (l *Launching) Settle(ctx context.Context, id string) (Settlement, error) {
 	}
 	none := FateOption{DidNotStart, "it has not started", s.fitting()}
 	if s.Problem != nil {
-		none.Against = fmt.Sprintf("nobody has looked: the service's list could not be read (%v)", s.Problem)
+		none.Against = fmt.Sprintf("nobody has checked: the service's list could not be read (%v)", s.Problem)
 	}
 	s.Options = append(s.Options, none, FateOption{Await, "wait for its webhook", ""})
 	return s, nil

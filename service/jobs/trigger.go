@@ -355,7 +355,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 		fault := exchange.Unanswered("", model.CallTrigger, mask, err, tr.Sent())
 		v = verdict{state: model.JobNotSent, detail: fault.Text, fault: fault.Diagnosis}
 		if tr.Sent() {
-			v.state, v.detail = model.JobMayHave, "it broke after sending: "+fault.Text
+			v.state, v.detail = model.JobMayHave, "the call broke after sending: "+fault.Text
 		}
 		return v
 	}

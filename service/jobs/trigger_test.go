@@ -75,8 +75,8 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 		{"502", text(502, ""), model.JobMayHave, "HTTP 502"},
 		{"the answer breaks off after the head", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"snapsh"), model.JobMayHave, "broke off"},
 		{"the answer breaks off after the identifier", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"snapshot_id\":\"sd_1\"}"), model.JobAccepted, ""},
-		{"no answer after the request was read", breakAfter(""), model.JobMayHave, "it broke after sending"},
-		{"no HTTP", breakAfter("hello\r\n\r\n"), model.JobMayHave, "it broke after sending"},
+		{"no answer after the request was read", breakAfter(""), model.JobMayHave, "the call broke after sending"},
+		{"no HTTP", breakAfter("hello\r\n\r\n"), model.JobMayHave, "the call broke after sending"},
 		{"an answer without end", endless, model.JobMayHave, "without an identifier"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -189,7 +189,7 @@ func (call jobCall) lookFor(ctx context.Context) (f lookupResult, err error) {
 	}
 	if other != "" {
 		f.against = ""
-		f.listing += ", and has " + other
+		f.listing += ", but has " + other
 	}
 	return f, nil
 }

@@ -242,8 +242,8 @@ func TestAnotherAccountsWordSaysNothingOfAJob(t *testing.T) {
 		says   string
 	}{
 		"account": {func(s *forgetful) { s.p.Account = "hl_other" }, "it was launched for account hl_test01, and hl_other is asked"},
-		"version": {func(s *forgetful) { s.p.APIVersion = "v4" }, "it was launched by version v3 of the service's paths, and v4 is asked"},
-		"value":   {otherValue, "the key has another value than the one that launched it, which may be of another account"},
+		"version": {func(s *forgetful) { s.p.APIVersion = "v4" }, "it was launched by version v3 of the service's paths, but v4 is asked"},
+		"value":   {otherValue, "the key's value is not the one that launched it, and may belong to another account"},
 		"key": {func(s *forgetful) {
 			key := s.rn.cfg.Source.Key
 			s.rn.cfg.Source = servicetest.Source{Base: s.rn.cfg.Source, KeyBy: func(name string) (model.Key, bool) {
@@ -309,9 +309,9 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 		"has it":                            {[]string{"sd_0", "sd_1"}, nil, false, model.JobRunning, true, nil},
 		"empty":                             {nil, nil, false, model.JobExpired, false, []string{list + "does not have it"}},
 		"unreadable":                        {nil, errors.New("no way"), false, model.JobExpired, false, []string{list + "could not be read: no way"}},
-		"of another account":                {[]string{"sd_7"}, nil, true, model.JobRunning, true, []string{"the key has another value than the one that launched it, which may be of another account", list + "does not have it"}},
-		"of another account and profile":    {[]string{"sd_3"}, nil, true, model.JobRunning, true, []string{"the key has another value than the one that launched it, which may be of another account", list + "does not have it"}},
-		"named like one of the ledger":      {[]string{"job-2"}, nil, true, model.JobRunning, true, []string{"the key has another value than the one that launched it, which may be of another account", list + "does not have it"}},
+		"of another account":                {[]string{"sd_7"}, nil, true, model.JobRunning, true, []string{"the key's value is not the one that launched it, and may belong to another account", list + "does not have it"}},
+		"of another account and profile":    {[]string{"sd_3"}, nil, true, model.JobRunning, true, []string{"the key's value is not the one that launched it, and may belong to another account", list + "does not have it"}},
+		"named like one of the ledger":      {[]string{"job-2"}, nil, true, model.JobRunning, true, []string{"the key's value is not the one that launched it, and may belong to another account", list + "does not have it"}},
 		"of the account, by a rotated key":  {[]string{"sd_7", "sd_2"}, nil, true, model.JobExpired, false, []string{list + "does not have it, and has job-2"}},
 		"too long to be looked at as whole": {slices.Repeat([]string{"sd_7"}, maxListedJobs), nil, false, model.JobExpired, false, []string{list + "does not have it among those that were looked at"}},
 	} {

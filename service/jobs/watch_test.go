@@ -426,7 +426,7 @@ func TestAJobThatWaitsForItsWebhookIsSeldomLookedAt(t *testing.T) {
 
 // While a job is followed, the config file may change.
 func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
-	moved, gone := servicetest.API(t, text(200, `{"status":"ready"}`)), errors.New("nothing is sent by profile test")
+	moved, gone := servicetest.API(t, text(200, `{"status":"ready"}`)), errors.New("nothing is sent with profile test")
 	for name, c := range map[string]struct {
 		now   func() (model.Profile, error)
 		state model.JobState

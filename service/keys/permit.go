@@ -40,7 +40,7 @@ func (e *AdminError) Error() string {
 		if e.Form {
 			where = "under Why ADMIN"
 		}
-		return fmt.Sprintf("%s: that is for people, and programs work by the key of a profile (%s): %s; or say why it must be this key %s. Nothing was saved",
+		return fmt.Sprintf("%s: that is for people, and programs use the key of a profile (%s): %s; or say why it must be this key %s. Nothing was saved",
 			what, e.Finding.Source, e.Finding.Fix, where)
 	}
 	how := "with --admin-reason"

@@ -240,7 +240,7 @@ func TestACallThatFailsHasItsEvidence(t *testing.T) {
 			_, _ = io.WriteString(w, "slow down")
 		}, model.ClassTooFast, "", 90 * time.Second, []string{
 			"429 Too Many Requests from the service", "the service says: slow down", "retry-after: 90", "the answer asks to wait 1m30s",
-			"answer 1 of HTTP 429 that this run of zonedeck saw from it within 5 minutes; at 20 nothing more is sent for a while",
+			"answer 1 of HTTP 429 from it to this run of zonedeck within 5 minutes; at 20 nothing more is sent for a while",
 			"25 answers of HTTP 429 within 5 minutes block the caller's address on every API until a person lifts it: public documentation of a service of this kind says so; the contract asks to back off and shows no limit (contract 7, 8)",
 		}},
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {

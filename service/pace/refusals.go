@@ -166,7 +166,7 @@ func (r *Refusals) Notes(addr string) []model.Evidence {
 	defer r.mu.Unlock()
 	n := len(r.answers(addr).refused)
 	return []model.Evidence{
-		{Kind: "note", Text: fmt.Sprintf("answer %d of HTTP 429 that this run of zonedeck saw from it within %d minutes; at %d nothing more is sent for a while", n, int(Window.Minutes()), MaxRefused)},
+		{Kind: "note", Text: fmt.Sprintf("answer %d of HTTP 429 from it to this run of zonedeck within %d minutes; at %d nothing more is sent for a while", n, int(Window.Minutes()), MaxRefused)},
 		{Kind: "note", Text: blockWords},
 	}
 }

@@ -237,7 +237,7 @@ func (ps *Profiles) Questions(d Draft) (out []ask.Question) {
 func adminReason(d Draft) ask.Question {
 	return ask.Question{
 		Kind: ask.AdminReason, About: d.Profile.Key, Want: ask.Reason,
-		Text: "ADMIN is for people, and programs work by the key of a profile (contract 5.4): pick a USER key, or say why it must be this one",
+		Text: "ADMIN is for people, and programs use the key of a profile (contract 5.4): pick a USER key, or say why it must be this one",
 	}
 }
 

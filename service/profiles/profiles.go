@@ -138,7 +138,7 @@ func (ps *Profiles) Key(name string) (model.Key, bool) {
 }
 
 // ErrOwnRates is why no rates are written for the embedded emulator.
-var ErrOwnRates = errors.New("the embedded emulator announces the rates of its zones: there is nothing to save")
+var ErrOwnRates = errors.New("the embedded emulator announces the rates of its zones, so there is nothing to save")
 
 // RefuseRates is why no rates are written into the profile in use, or nil: ErrOwnRates, or it is read-only
 // (*model.ReadOnlyError).

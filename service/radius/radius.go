@@ -476,7 +476,7 @@ func recorded(name, own string) Use {
 			u.Name = keystore.ThisConsole // where its value is kept is no use of it
 		}
 	} else {
-		u.Unmeasured = "the inventory records it by name only: whoever runs it has to check a call"
+		u.Unmeasured = "the inventory has only its name: whoever runs it has to check a call"
 	}
 	return u
 }

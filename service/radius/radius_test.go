@@ -129,11 +129,11 @@ key = "other"
 		"profile: profile variable by env:ETL_KEY (a variable of the profile stands for it: only the requests with that variable use it)",
 		"saved request: saved request daily by env:ETL_KEY …f2a1",
 		"running job: job-3 (running) by env:ETL_KEY …f2a1 (it runs with the value that it was begun with: wait for its end)",
-		"recorded: nightly (the inventory records it by name only: whoever runs it has to check a call)",
+		"recorded: nightly (the inventory has only its name: whoever runs it has to check a call)",
 		"recorded: file:etl-spare by file:etl-spare",
 		"recorded: key etl-alias by env:ETL_KEY",
 		"recorded: key etl-copy by file:copy …f2a1",
-		"recorded: ci runner (key etl-copy) (the inventory records it by name only: whoever runs it has to check a call)",
+		"recorded: ci runner (key etl-copy) (the inventory has only its name: whoever runs it has to check a call)",
 		"recorded: key etl-lost …f2a1 (the console has no reference to the value)",
 	})
 	same(t, "problems", problems, []string{"one row could not be read"})

@@ -104,7 +104,7 @@ func Measure(ctx context.Context, cfg Config, keyName string) ([]model.ZoneCost,
 		case status == http.StatusUnauthorized || status == http.StatusForbidden:
 			return nil, fmt.Errorf("%w to key %s (%d) %s", ErrRefused, k.Name, status, text)
 		case status < 200 || status > 299:
-			one.Problem = fmt.Sprintf("the service answered %d %s", status, text)
+			one.Problem = fmt.Sprintf("the service answered %d: %s", status, text)
 		default:
 			if one, err = d.ZoneCost(z, body); err != nil {
 				one = model.ZoneCost{Zone: z, Problem: err.Error()}

@@ -55,7 +55,7 @@ func (r *run) askAgain(ctx context.Context, n int, value keystore.Secret, refuse
 		if err := r.lastOld(ctx); err != nil {
 			return err
 		}
-		words += "; until then everything that uses a refreshed " + r.plan.Key + " stands still: " + outage(r.plan)
+		words += "; until then everything that uses a refreshed " + r.plan.Key + " stops working: " + outage(r.plan)
 	}
 	return &StopError{Step: r.plan.Steps[n], Advice: words, Value: true, Vouch: r.mayVouch(n)}
 }

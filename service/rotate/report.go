@@ -68,8 +68,8 @@ func values(b *strings.Builder, p keystore.RotationPlan) {
 // firstCalls writes how the outage of a refresh is measured, and when each use was first seen to work after
 // it.
 func firstCalls(b *strings.Builder, p keystore.RotationPlan) {
-	b.WriteString("It is measured by references: what reads its reference before each call stood still no longer. A process that keeps\n" +
-		"the value that it has read stands still until it reads it again, which nothing here sees.\n\n" +
+	b.WriteString("It is measured by references: what reads its reference before each call was down no longer than that. A process that keeps\n" +
+		"the value that it has read does not work until it reads it again, which nothing here sees.\n\n" +
 		"| use | first accepted call with the new value |\n| --- | --- |\n")
 	for _, s := range p.Steps {
 		if s.Kind != keystore.StepTest {

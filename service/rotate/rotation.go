@@ -128,7 +128,7 @@ func (r Rotation) beginning() (out []ask.Question) {
 	}
 	text := "This creates a new key for %s, %s, sets it at each reference, and deletes the old key once nothing uses it any more."
 	if r.Plan.Method == keystore.RotateByRefresh {
-		text = "A refresh ends the old value at once (contract 3): everything that uses %s, %s, stands still until its reference gives the new value. A rotation by a new key has no outage."
+		text = "A refresh ends the old value at once (contract 3): everything that uses %s, %s, stops working until its reference gives the new value. A rotation by a new key has no outage."
 	}
 	k := r.subject.Key
 	return append(out, ask.Question{Kind: ask.BeginRotation, About: k.Name, Text: fmt.Sprintf(text, k.Name, r.e.c.Accounts.OwnerText(k))})
@@ -311,7 +311,7 @@ func (r Rotation) deletes() string {
 // Outage says what a refresh means, before it is done.
 func (r Rotation) Outage() string {
 	console, person := r.places()
-	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stands still until it reads the new one.\n%s.\n",
+	body := fmt.Sprintf("%s gets a new value and the old one is invalid at once (contract 3): everything that uses it stops working until it reads the new one.\n%s.\n",
 		line(r.Plan.Key), r.account())
 	if len(console) > 0 {
 		body += fmt.Sprintf("The console writes these within the same second: %s.\n", line(strings.Join(console, ", ")))

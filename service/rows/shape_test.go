@@ -60,7 +60,7 @@ func TestRowsFollowTheFieldsOfTheDataSet(t *testing.T) {
 			problems: []string{
 				`row 2, column pages|"two" is not a number`, `row 3, column keyword|it is required and has no value`,
 				`row 4, column deep|"YES" is not true or false`, `row 5, column skip|"x" is not a JSON array`,
-				`row 6, column start_url|"lab.test": write an absolute address: http://lab.test?`, `row 7|extraneous or missing " in quoted-field; expected CSV`,
+				`row 6, column start_url|"lab.test": not an absolute address: did you mean http://lab.test?`, `row 7|extraneous or missing " in quoted-field; expected CSV`,
 			},
 			rejected: "keyword,pages,deep,skip,start_url\n\"a, b\",two,,,\n,1,,,\nlamp,1,YES,,\nlamp,1,True,x,\nlamp,2,true,\"[1]\",lab.test\n\"a\"b,1,,,\n",
 			columns:  []Column{{"keyword", "keyword"}, {"pages", "pages"}, {"deep", "deep"}, {"skip", "skip"}, {"start_url", "start_url"}},

@@ -24,7 +24,7 @@ type Taker interface {
 }
 
 // Stream gives every row of a source to a taker, whatever their number; no more than one is held. kind is as for [Read].
-// column names the one with the addresses, "" for the one that looks like it; names are others that are wanted. An
+// column names the one with the addresses, "" for the one that looks like URLs; names are others that are wanted. An
 // error is the taker's, or says that from some point on the source cannot be read as its kind. notes are remarks on all
 // of it.
 func Stream(r io.Reader, kind, column string, names []string, to Taker) (notes []Problem, err error) {

@@ -29,7 +29,7 @@ type batchFlags struct {
 	Via  string `flag:"via" default:"api" help:"access method: api or native"`
 	requestSource
 	URL     string     `flag:"url" help:"URL to fetch for a row, with its columns as {{name}} (default: the row's url)"`
-	Column  string     `flag:"column" help:"column that holds the URLs (default: the one that looks like it)"`
+	Column  string     `flag:"column" help:"column that holds the URLs (default: the one that looks like URLs)"`
 	Kind    string     `flag:"input" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
 	Session string     `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
 	AtOnce  int        `flag:"limit" help:"fetches in flight at once (default: as many as the product allows)"`

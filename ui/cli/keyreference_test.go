@@ -47,7 +47,7 @@ through it, until ` + "`enter` or `i`" + ` edits, or an arrow moves. No letter o
 ` + "`esc`" + ` first cancels the call that the place waits for, then dismisses an error that stands on the screen.
 
 A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
-which confirms nothing. In tmux it goes to a paste buffer, which its prefix and ` + "`]`" + ` paste, and
+which never confirms it. In tmux it goes to a paste buffer, which its prefix and ` + "`]`" + ` paste, and
 tmux is asked to pass it on, unless its ` + "`set-clipboard`" + ` is off; GNU screen may not pass it on.
 Only what this machine's clipboard took, or is seen in tmux's paste buffer, is called copied.
 `
@@ -460,9 +460,9 @@ func walkRehearsal(w *uitest.Whole) {
 	fromPalette("add profile", "User prefix")
 	w.Press("esc", "esc")
 	w.WaitGone("User prefix")
-	fromPalette("balance", "read anew")
+	fromPalette("balance", "reload")
 	w.Press("esc")
-	w.WaitGone("read anew")
+	w.WaitGone("reload")
 	fromPalette("move time", "Move the emulator's time")
 	w.Press("esc")
 	w.WaitGone("Move the emulator's time")

@@ -53,7 +53,7 @@ it ends with exit code 1 and says what to do. --vouch records a person's word fo
 such a step, or that a job is not waited for.
 
 With --refresh the key itself gets a new value, and the old value is invalid at
-once: everything that uses it stands still until its reference gives the new
+once: everything that uses it stops working until its reference gives the new
 value.`,
 		args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
 		check: func(f *rotateFlags, _ []string) error {

@@ -25,7 +25,7 @@ func TestARotationIsAskedForAtATerminal(t *testing.T) {
 		says         string
 	}{
 		{"", "n\n", exitChecksFailed, "deletes the old key"},
-		{"--refresh", "n\n", exitChecksFailed, "stands still"},
+		{"--refresh", "n\n", exitChecksFailed, "stops working"},
 		{"--no-input --report", "", exitUsage, "no record of a rotation"}, // the answers began nothing
 		{"", "y\n", exitOK, "deletes the old key"},
 	} {

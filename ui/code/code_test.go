@@ -55,7 +55,7 @@ func (b *bench) Source(r model.FetchRequest) history.CodeSource {
 
 func (b *bench) Refused(name string) error {
 	if name == "boss" {
-		return errors.New("key boss is ADMIN, which no program uses")
+		return errors.New("key boss is ADMIN, and programs never use one")
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func TestACopySaysWhereItWent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, fetch(), 120, 40)
 		b.Press("y")
-		b.Expect("sent code for curl (", "to the terminal's clipboard, which confirms nothing", "allow-passthrough on", "▸curl")
+		b.Expect("sent code for curl (", "to the terminal's clipboard, which never confirms it", "allow-passthrough on", "▸curl")
 		if len(b.resolved) > 0 {
 			t.Errorf("a copy by reference asked for %q", b.resolved)
 		}
@@ -240,7 +240,7 @@ func TestASecretThatComesLateIsNotPutIntoOtherCode(t *testing.T) {
 			b.slow = 2 * time.Second
 			b.Press("!", "y")
 			b.Press(turns...)
-			b.Expect("other code is shown now: nothing was copied")
+			b.Expect("nothing was copied: the page shows other code now")
 			b.After(time.Minute)
 			if len(b.copied) > 0 {
 				t.Errorf("after %q %q was copied", turns, b.copied)
@@ -270,7 +270,7 @@ func TestTheCodeIsSavedAsAFile(t *testing.T) {
 		b.Press("right", "s")
 		b.Expect("Save the code as", "fetch.py")
 		b.Press("ctrl+s")
-		b.Expect("the code is in /home/op/fetch.py", "▸Python")
+		b.Expect("saved the code as /home/op/fetch.py", "▸Python")
 		if got := b.files["fetch.py"]; !strings.Contains(got, "import requests") {
 			t.Errorf("%q", got)
 		}
@@ -305,9 +305,9 @@ func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
 		b.Press("right")
 		b.Expect("▸JSON", `"schema_version": 1`)
 		b.Press("right")
-		b.Expect("▸curl", "needs ZONEDECK_API_KEY · compared runs: 2 of 2 ok; 1 at once held, pause 0; more at once was not tried; $1.50 per 1000")
+		b.Expect("▸curl", "needs ZONEDECK_API_KEY · compared runs: 2 of 2 ok; 1 at once worked without a pause; more was not tried; $1.50 per 1000")
 		b.Press("v")
-		b.Expect("compared runs: 1 of 2 ok, 1 too fast; 1 at once without a pause did not hold, which pause does is unknown")
+		b.Expect("compared runs: 1 of 2 ok, 1 too fast; 1 at once without a pause was too much, and the right pause is unknown")
 	})
 }
 
@@ -323,9 +323,9 @@ func TestWithoutAComparisonOnScreenTheNewestOfTheHistoryIsTold(t *testing.T) {
 				return twin, nil
 			}
 		})
-		b.Expect("▸curl", "needs ZONEDECK_API_KEY · runs compared 2026-03-04 05:06: 2 of 2 ok; 1 at once held", "# runs compared 2026-03-04 05:06: 2 of 2 ok")
+		b.Expect("▸curl", "needs ZONEDECK_API_KEY · runs compared 2026-03-04 05:06: 2 of 2 ok; 1 at once worked without a pause", "# runs compared 2026-03-04 05:06: 2 of 2 ok")
 		b.Press("v")
-		b.Expect("what was compared is not known: the disk is gone")
+		b.Expect("the compared runs could not be read: the disk is gone")
 		b.ExpectNot("2 of 2 ok")
 	})
 }
@@ -350,7 +350,7 @@ func TestALoginHasNoOtherWay(t *testing.T) {
 		b := open(t, show, 120, 40)
 		b.Expect("unlocker_demo-city-x")
 		b.Press("v")
-		b.Expect("a proxy login is for the proxy")
+		b.Expect("a proxy login always goes through the proxy")
 	})
 }
 
@@ -359,7 +359,7 @@ func TestNoProgramGetsAnAdminKey(t *testing.T) {
 		show := fetch()
 		show.Request.Key = "boss"
 		b := open(t, show, 120, 40)
-		b.Expect("key boss is ADMIN, which no program uses")
+		b.Expect("key boss is ADMIN, and programs never use one")
 		b.ExpectNot("/request")
 		b.Press("!")
 		if len(b.resolved) > 0 {

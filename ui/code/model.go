@@ -194,7 +194,7 @@ func otherVia(v model.Via) model.Via {
 func (p *pane) whyNotOther() string {
 	switch r := p.source.Request; {
 	case p.code.Username != "":
-		return "a proxy login is for the proxy"
+		return "a proxy login always goes through the proxy"
 	case r.Via != model.ViaNative && !r.Zone.Product.NativeAccess():
 		return r.Zone.Product.Label() + " has no native access (contract 5.2)"
 	}
@@ -308,7 +308,7 @@ func (p *pane) drop() tea.Cmd {
 		return nil
 	}
 	p.slot.Drop()
-	return kit.Warn("other code is shown now: nothing was copied")
+	return kit.Warn("nothing was copied: the page shows other code now")
 }
 
 func (p *pane) resolved(secret keystore.Secret, err error) tea.Cmd {
@@ -353,12 +353,12 @@ type replacing func() (tea.Msg, error)
 
 // saved is the message for a file that was written.
 func saved(file string, err error) (tea.Msg, error) {
-	return kit.Toast{Text: "the code is in " + file}, err
+	return kit.Toast{Text: "saved the code as " + file}, err
 }
 
 func checkName(s string) error {
 	if strings.TrimSpace(s) == "" {
-		return errors.New("write a file's name")
+		return errors.New("type a file name")
 	}
 	return nil
 }

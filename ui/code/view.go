@@ -83,7 +83,7 @@ func (p *pane) foot(w int) []string {
 	if !ok {
 		shown, ink = "not compared yet: safe concurrency, pause and cost are unknown", t.Muted
 		if err := p.newest.err; err != nil && !errors.Is(err, history.ErrNotFound) {
-			shown, ink = "what was compared is not known: "+err.Error(), t.Warn
+			shown, ink = "the compared runs could not be read: "+err.Error(), t.Warn
 		}
 	}
 	return append([]string{""}, widget.Indent(widget.Hung(t.Muted.Render(needs), ink, shown, w-2))...)

@@ -185,9 +185,9 @@ func (c *Collection) Bindings() []kit.Binding {
 	}
 	return []kit.Binding{
 		{Name: "requests.open", Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
-		{Name: "requests.rename", Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
+		{Name: "requests.rename", Keys: []string{"ctrl+r"}, Label: "rename", Help: "Rename or move the request or the folder.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
 		{Name: "requests.delete", Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; " + c.deps.Theme.Key("requests.undo") + " brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
-		{Name: "requests.undo", Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last, in this dialog or before.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
+		{Name: "requests.undo", Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request deleted last, in this dialog or earlier.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
 		{Name: "requests.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
 	}
 }
@@ -251,7 +251,7 @@ func (c *Collection) rename() tea.Cmd {
 	d := c.deps
 	form := widget.NewForm(d.Theme, widget.Field{
 		Name: "name", Label: "Name", Kind: widget.FieldText, Value: r.name, Check: fetch.CheckRequestName,
-		Help: "Folders stand before it: shop/de/cart.",
+		Help: "Put folders before the name: shop/de/cart.",
 	})
 	dialog := widget.NewFormDialog(d.Theme, "Rename "+r.name, form)
 	dialog.Submit, dialog.Width = "rename", 60

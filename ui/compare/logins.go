@@ -135,16 +135,16 @@ func (p logins) details(w int) (title string, out []string) {
 	t, b := p.deps.Theme, p.base
 	switch when := text.ClockAndAge(b.last.Started, p.deps.Now()); {
 	case !b.have:
-		out = widget.Wrapped(t.Muted, "profile "+p.session.ProfileName+" has no baseline yet: "+t.Key("logins.baseline")+" keeps a test of all logins as one", w)
+		out = widget.Wrapped(t.Muted, "profile "+p.session.ProfileName+" has no baseline yet: "+t.Key("logins.baseline")+" keeps a test of all logins as the baseline", w)
 	case !p.sent || p.work.Running():
-		out = widget.Wrapped(t.Muted, "the baseline is of "+when+": "+b.last.Verdict(), w)
+		out = widget.Wrapped(t.Muted, "baseline from "+when+": "+b.last.Verdict(), w)
 	default:
 		out = p.changeLines(w, when)
 	}
 	if at, ok := p.cell(); ok {
 		out = append(append(out, ""), p.zoneLines(p.grid.Cells[at].LoginRow(), w)...)
 	}
-	return "Beside the baseline", out
+	return "Against the baseline", out
 }
 
 // changeLines are the differences from the baseline.
@@ -152,9 +152,9 @@ func (p logins) changeLines(w int, when string) []string {
 	t := p.deps.Theme
 	changes := model.CompareBaseline(p.base.last, p.grid.Baseline())
 	if len(changes) == 0 {
-		return widget.Wrapped(t.Good, "✓ nothing differs from the baseline of "+when, w)
+		return widget.Wrapped(t.Good, "✓ nothing differs from the baseline from "+when, w)
 	}
-	out := widget.Wrapped(t.Muted, "since the baseline of "+when+":", w)
+	out := widget.Wrapped(t.Muted, "since the baseline from "+when+":", w)
 	for _, c := range changes {
 		ink := t.Note
 		switch c.Kind {
@@ -210,7 +210,7 @@ func (p logins) bindings() []kit.Binding {
 	const group = "Comparison"
 	return []kit.Binding{
 		{Name: "logins.test", Keys: []string{"t", "ctrl+t", "f5"}, Label: "test every zone", Help: fmt.Sprintf("Make %d calls to each zone with native access, all at once within the limits.", loginCalls), Group: group, Intent: testLogins{}, Disabled: p.whyNotTest(), Dangerous: true},
-		{Name: "logins.baseline", Keys: []string{"C"}, Label: "keep as baseline", Help: "Keep this test as the one that later ones of this profile are compared with.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
+		{Name: "logins.baseline", Keys: []string{"C"}, Label: "keep as baseline", Help: "Keep this test as the baseline for later tests of this profile.", Group: group, Intent: keepBaseline{}, Disabled: p.whyNotKeep(), Dangerous: true},
 		p.cancelOrClose(),
 		{Name: "logins.open", Keys: []string{"enter"}, Label: "login of the zone", Help: "Compose the login of the zone under the cursor.", Group: group, Intent: openLogin{}},
 	}
@@ -270,7 +270,7 @@ func (i keepBaseline) do(p *Page) tea.Cmd {
 	if b.have && !i.replace {
 		return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
 			Title: "Replace the baseline?",
-			Body:  fmt.Sprintf("Profile %s has one of %s, of %s. It cannot be brought back.", b.last.Profile, text.Clock(b.last.Started, p.deps.Now()), text.Counted(len(b.last.Rows), "zone")),
+			Body:  fmt.Sprintf("Profile %s has a baseline from %s, of %s. Replacing it cannot be undone.", b.last.Profile, text.Clock(b.last.Started, p.deps.Now()), text.Counted(len(b.last.Rows), "zone")),
 			Yes:   "replace it", View: p.deps.View, Intent: keepBaseline{replace: true},
 		})
 	}
@@ -282,7 +282,7 @@ func (i keepBaseline) do(p *Page) tea.Cmd {
 			return kit.Fail("the baseline was not kept: " + err.Error())
 		}
 		b.last, b.have = now, true
-		return kit.Info("kept as the baseline of profile " + now.Profile)
+		return kit.Info("kept as the baseline of profile " + now.Profile + " · later tests are compared with it")
 	})
 }
 

@@ -52,7 +52,7 @@ func TestLoginsAreComparedWithTheirBaseline(t *testing.T) {
 			r.Expect("client_10000: username or password is wrong (dialect)")
 			kept := r.base.Rows[0].Class
 			r.Press("C")
-			r.Expect("Replace the baseline?", "Profile local has one of")
+			r.Expect("Replace the baseline?", "Profile local has a baseline from")
 			r.After(time.Second) // a question ignores keys that were meant for something else
 			r.Press("n")
 			if r.base.Rows[0].Class != kept {
@@ -112,7 +112,7 @@ func TestARealAccountIsToldThePriceOfCalls(t *testing.T) {
 		r.run = login(false)
 		r.openLogins()
 		r.Press("t")
-		r.Expect("Test every zone?", "3 calls to each of 2 zones", "About $0.0030 on this account.", "Unpriced, as the profile has no rate: unlocker.")
+		r.Expect("Test every zone?", "3 calls to each of 2 zones", "About $0.0030 on this account.", "Unpriced: the profile has no rate for unlocker.")
 		r.After(time.Second)
 		r.Press("n")
 		if n := r.requests(); n != 0 {

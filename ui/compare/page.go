@@ -272,7 +272,7 @@ func (p *Page) try(r request) tea.Cmd {
 		case err != nil:
 			return kit.Fail("The comparison could not be made: " + oneLine(err))
 		case len(g.Cells) == 0:
-			return kit.Warn("There is no zone to compare: the profile names none.")
+			return kit.Warn("There is no zone to compare: the profile has none.")
 		}
 		if g.Kind == model.CompareZones && r.preset.Zones == nil {
 			first := chosen(g, 1)
@@ -411,7 +411,7 @@ func (p *Page) price(n int, bytes int64, zones []model.Zone) string {
 		parts = append(parts, "About "+model.SmallDollars(dollars)+size+" on this account.")
 	}
 	if len(unpriced) > 0 {
-		parts = append(parts, "Unpriced, as the profile has no rate: "+strings.Join(unpriced, ", ")+". 'zonedeck zones rates --set' writes one.")
+		parts = append(parts, "Unpriced: the profile has no rate for "+strings.Join(unpriced, ", ")+". 'zonedeck zones rates --set' writes one.")
 	}
 	return strings.Join(parts, " ")
 }

@@ -151,11 +151,11 @@ func (p refusal) lines(w int) []string {
 	case p.leaving:
 		return []string{th.Warn.Render("● ") + th.Text.Render("cancelling; esc closes at once")}
 	case p.work.Running():
-		return []string{th.Warn.Render("● ") + th.Text.Render("sending, one after the other; esc cancels")}
+		return []string{th.Warn.Render("● ") + th.Text.Render("sending, one at a time; esc cancels")}
 	case p.load.Running():
 		return []string{th.Muted.Render("looking for another zone and another key…")}
 	case !p.sent:
-		return widget.Hung(th.KeyHint.Render("["+th.Key("refusal.send")+"] "), th.Text, "sends at most "+p.bill()+", one after the other, and none that is no longer needed. Each differs in one thing.", w)
+		return widget.Hung(th.KeyHint.Render("["+th.Key("refusal.send")+"] "), th.Text, "sends at most "+p.bill()+", one at a time, until the cause is clear. Each differs in one thing.", w)
 	case p.verdict.Culprit == model.CulpritUnknown:
 		return widget.Hung(th.Warn.Render("? "), th.Text, p.verdict.Text, w)
 	default:
@@ -211,17 +211,17 @@ func (p refusal) bindings() []kit.Binding {
 	preset := p.request.preset
 	var out []kit.Binding
 	if len(p.grid.Cells) > 1 && !p.sent && !p.load.Running() {
-		send := kit.Binding{Name: "refusal.send", Keys: []string{"y"}, Label: "send them", Help: "Send them, one after the other, as far as they are needed.", Group: group, Intent: sendProbes{}, Disabled: p.problem}
+		send := kit.Binding{Name: "refusal.send", Keys: []string{"y"}, Label: "send them", Help: "Send them one at a time until the cause is clear.", Group: group, Intent: sendProbes{}, Disabled: p.problem}
 		if !slices.ContainsFunc(p.grid.Cells[1:], func(c model.Cell) bool { return c.Problem == "" }) {
 			send.Disabled = "there is nothing to compare with"
 		}
 		zone := kit.Binding{Name: "refusal.other-zone", Keys: []string{"o"}, Label: "other zone", Help: "Compare with the next zone.", Group: group, Intent: otherZone{}}
 		if len(preset.OtherZones(preset.Subject.Request)) < 2 {
-			zone.Disabled = "there is no further zone"
+			zone.Disabled = "there is no other zone"
 		}
 		key := kit.Binding{Name: "refusal.another-key", Keys: []string{"a"}, Label: "another key", Help: "Compare with the next key of the inventory.", Group: group, Intent: otherKey{}}
 		if len(preset.OtherKeys(preset.Subject.KeyName)) < 2 || preset.Subject.Request.Via == model.ViaNative {
-			key.Disabled = "there is no further key"
+			key.Disabled = "there is no other key"
 		}
 		out = append(out, send, zone, key)
 	}

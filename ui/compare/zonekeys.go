@@ -61,15 +61,15 @@ func (p zones) bindings() []kit.Binding {
 	return []kit.Binding{
 		{Name: "compare.open", Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
 		{Name: "compare.adopt", Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
-		{Name: "compare.form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the zone and the method of the cell. Other cells run on.", Group: group, Intent: adoptCell{}, Disabled: none},
-		{Name: "compare.again", Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
-		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; " + p.deps.Theme.Key("compare.difference") + " shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none},
+		{Name: "compare.form", Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the zone and the method of the cell. Other cells keep running.", Group: group, Intent: adoptCell{}, Disabled: none},
+		{Name: "compare.again", Keys: []string{"f5", "ctrl+j"}, Label: "again", Help: "Send everything again.", Group: group, Intent: sendAgain{}, Disabled: again, Dangerous: true},
+		{Name: "compare.mark", Keys: []string{"space"}, Label: "mark", Help: "Mark or unmark the cell; " + p.deps.Theme.Key("compare.difference") + " shows how two marked cells differ.", Group: group, Intent: markCell{}, Disabled: none},
 		{Name: "compare.difference", Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
 		{Name: "compare.repeat", Keys: []string{"t"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: sendAgain{addRun: true}, Disabled: more, Dangerous: true},
 		{Name: "compare.zones", Keys: []string{"e"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Name: "compare.cancel", Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
 		{Name: "compare.code", Keys: []string{"x"}, Label: "report, code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
-		{Name: "compare.back", Keys: []string{"esc", "ctrl+w"}, Label: "back", Help: "Go back to the form. What runs goes on, and " + p.deps.Theme.Key("sandbox.compare") + " shows it again.", Group: group, Intent: closePage{}},
+		{Name: "compare.back", Keys: []string{"esc", "ctrl+w"}, Label: "back", Help: "Go back to the form. Running cells continue; " + p.deps.Theme.Key("sandbox.compare") + " shows them again.", Group: group, Intent: closePage{}},
 	}
 }
 
@@ -105,14 +105,14 @@ func (adoptWinner) do(p *Page) tea.Cmd {
 		return nil
 	}
 	fill := p.fillOf(at)
-	fill.Notice = fmt.Sprintf("The form has %s now: %s. %s sends.", p.grid.Cells[at].Place(), p.verdict.Reason, p.deps.Theme.Key("sandbox.send"))
+	fill.Notice = fmt.Sprintf("The form now has %s: %s. %s sends.", p.grid.Cells[at].Place(), p.verdict.Reason, p.deps.Theme.Key("sandbox.send"))
 	return kit.SendTo(p.deps.View, fill)
 }
 
 func (adoptCell) do(p *Page) tea.Cmd {
 	i, _ := p.cell()
 	fill := p.fillOf(i)
-	fill.Notice = fmt.Sprintf("The form has %s now. %s sends, %s shows the comparison again.", p.grid.Cells[i].Place(), p.deps.Theme.Key("sandbox.send"), p.deps.Theme.Key("sandbox.compare"))
+	fill.Notice = fmt.Sprintf("The form now has %s. %s sends, %s shows the comparison again.", p.grid.Cells[i].Place(), p.deps.Theme.Key("sandbox.send"), p.deps.Theme.Key("sandbox.compare"))
 	return kit.SendTo(p.deps.View, fill)
 }
 
@@ -180,7 +180,7 @@ func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 		for _, via := range all.preset.Ways {
 			fields = append(fields, toggle("by "+string(via), "by "+via.String(), "", slices.Contains(first.Ways, via)))
 		}
-		fields = append(fields, widget.Field{Name: "runs", Label: "Runs", Value: strconv.Itoa(first.Repeat), Help: "How often each zone is tried by each method, one run after the other.", Check: checkCalls(model.MaxRuns)})
+		fields = append(fields, widget.Field{Name: "runs", Label: "Runs", Value: strconv.Itoa(first.Repeat), Help: "How often each zone is tried by each method, one run at a time.", Check: checkCalls(model.MaxRuns)})
 		for _, z := range zonesOf(g) {
 			on := slices.ContainsFunc(first.Zones, func(o model.Zone) bool { return o.Name == z.Name })
 			fields = append(fields, toggle("zone "+string(z.Name), string(z.Name), z.Product.Label()+", "+z.Rate.String(), on))
@@ -195,7 +195,7 @@ func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 			})
 			return out
 		}
-		d.OnChange = func(f *widget.Form) { d.Foot = cmp.Or(as.bill(picked(f)), "Nothing is chosen that can be sent.") }
+		d.OnChange = func(f *widget.Form) { d.Foot = cmp.Or(as.bill(picked(f)), "Nothing that is chosen can be sent.") }
 		d.OnChange(d.Form)
 		d.OnSubmit = func(f *widget.Form) tea.Cmd {
 			g := picked(f)

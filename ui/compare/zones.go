@@ -256,7 +256,7 @@ func (p zones) question(r request, g model.Grid) widget.ConfirmSpec {
 // doubts are whether a request of another profile is meant, and what may be wrong with the key.
 func (p zones) doubts(r request, g model.Grid) (out []string) {
 	if r.from != "" {
-		out = append(out, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", r.from, p.session.ProfileName))
+		out = append(out, fmt.Sprintf("This request was sent with profile %s. The zones and the key come from profile %s.", r.from, p.session.ProfileName))
 	}
 	byAPI := slices.ContainsFunc(g.Cells, func(c model.Cell) bool { return c.Via == model.ViaAPI })
 	if doubt := p.deps.Keys.Doubt(r.base.Key); doubt != "" && byAPI {
@@ -280,7 +280,7 @@ func (p zones) bill(g model.Grid) string {
 	if len(zones) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s to profile %s at once. %s", text.Counted(len(zones)*g.Repeat, "request"), p.session.ProfileName, p.price(g.Repeat, page, zones))
+	return fmt.Sprintf("Sends %s at once with profile %s. %s", text.Counted(len(zones)*g.Repeat, "request"), p.session.ProfileName, p.price(g.Repeat, page, zones))
 }
 
 // zonesOf are the zones of a comparison, each once; agent access has none.

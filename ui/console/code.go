@@ -32,7 +32,7 @@ func (e exported) Refused(key string) error {
 		return err
 	}
 	if refused := s.Keys.Admin(k); refused != nil {
-		return fmt.Errorf("key %s is ADMIN, or has the value of one, which no program uses (%s): pick a USER key; 'zonedeck export --admin-reason' puts a reason on record", k.Name, refused.Finding.Source)
+		return fmt.Errorf("key %s is ADMIN, or has an ADMIN key's value, and programs never use one (%s): pick a USER key; 'zonedeck export --admin-reason' records a reason", k.Name, refused.Finding.Source)
 	}
 	return nil
 }

@@ -263,7 +263,7 @@ func (c *Console) tellNotices() tea.Cmd {
 		if open == 0 {
 			return nil
 		}
-		return kit.Toast{Kind: kit.ToastError, In: kit.Jobs, Text: text.Counted(open, "job") + " may have started when an earlier zonedeck ended: look for it before you launch the same inputs again"}
+		return kit.Toast{Kind: kit.ToastError, In: kit.Jobs, Text: text.Counted(open, "job") + " may have started when an earlier zonedeck ended: look in the service's list before you launch the same inputs again"}
 	})...)
 }
 

@@ -86,11 +86,11 @@ func (f *follower) look() []tea.Msg {
 	changed := []tea.Msg{f.c.sessionChanged()}
 	switch {
 	case f.place == before && moved:
-		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + local.AheadOfMachine(f.ahead) + " now, and this console follows it."})
+		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is now " + local.AheadOfMachine(f.ahead) + ". This console follows it."})
 	case before == (local.Place{}) || f.place == before:
 		return changed
 	default:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that served the local emulator has ended. Process %d serves it now, from its state: zones, jobs and the time that was set stay; added faults and the journal of requests are gone.", f.place.PID)})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that served the local emulator has ended, and process %d took over. Zones, jobs and the emulator's time are kept; added faults and the journal of requests are gone.", f.place.PID)})
 	}
 }
 

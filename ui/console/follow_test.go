@@ -59,7 +59,7 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 	if s := msgs[0].(kit.SessionChanged).Session; !s.Ready || s.Profile.BaseURL == began.BaseURL || len(s.Keys) == 0 {
 		t.Errorf("the session in the message: ready %v, at %s", s.Ready, s.Profile.BaseURL)
 	}
-	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "serves it now") || !strings.Contains(toast.Text, "added faults and the journal of requests are gone") {
+	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "took over") || !strings.Contains(toast.Text, "added faults and the journal of requests are gone") {
 		t.Errorf("toast %q", toast.Text)
 	}
 	if msgs := f.look(); len(msgs) != 0 {

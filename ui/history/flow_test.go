@@ -174,7 +174,7 @@ func TestACallThroughNoZoneIsNotUnpriced(t *testing.T) {
 		j.all[0].Zone, j.all[0].Priced = "", false
 		j.all[2].Zone, j.all[2].Via, j.all[2].Priced = "", model.ViaAgent, false
 		s := open(t, j, 160, 24)
-		s.Expect("cost $0.0015 + 1 unpriced", " no zone http://lab.test/page/3", " unpriced http://lab.test/page/1", "through no zone, which is what is billed (contract 1)")
+		s.Expect("cost $0.0015 + 1 unpriced", " no zone http://lab.test/page/3", " unpriced http://lab.test/page/1", "no zone: only zones are billed (contract 1)")
 	})
 }
 

@@ -20,7 +20,7 @@ type harFile struct {
 
 func (m *Model) writeHAR() tea.Cmd {
 	if m.har.Running() {
-		return kit.Warn("A HAR file is being written.")
+		return kit.Warn("A HAR file is already being written.")
 	}
 	write, f := m.deps.Journal.FilteredHAR, m.filter.parsed
 	return kit.Load(kit.History, &m.har, m.deps.Ctx, func(ctx context.Context) (out harFile, err error) {
@@ -31,7 +31,7 @@ func (m *Model) writeHAR() tea.Cmd {
 		case err != nil:
 			return kit.Fail("The HAR file could not be written: " + err.Error())
 		case file.n == 0:
-			return kit.Warn("No fetch passes the filter.")
+			return kit.Warn("No fetch matches the filter.")
 		}
 		return kit.Info(file.name + " holds " + text.Counted(file.n, "request") + "; credentials are redacted.")
 	})

@@ -13,6 +13,6 @@ func TestTheFilteredFetchesAreWrittenAsHAR(t *testing.T) {
 		s.Press("/")
 		s.Type("class:captcha")
 		s.Press("enter", "E")
-		s.Expect("No fetch passes the filter.")
+		s.Expect("No fetch matches the filter.")
 	})
 }

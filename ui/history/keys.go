@@ -52,11 +52,11 @@ func (m *Model) Bindings() []kit.Binding {
 	return widget.WithMotion([]kit.Binding{
 		open,
 		{Name: "history.filter", Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles, with the cost of each, or again those of one.", Group: "Filter", Intent: otherProfiles{}},
+		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles with the cost of each, or of one profile again.", Group: "Filter", Intent: otherProfiles{}},
 		{Name: "history.requests", Keys: []string{"w"}, Label: "emulator", Command: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
 		clr, cpy,
-		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
-		{Name: "history.reload", Keys: []string{"r", "ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
+		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that match the filter as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
+		{Name: "history.reload", Keys: []string{"r", "ctrl+r"}, Label: "reload", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
 		{Name: "history.oldest", Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	})
 }

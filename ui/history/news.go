@@ -79,7 +79,7 @@ func (m *Model) peek() tea.Cmd {
 func (n *news) label(key string) string {
 	switch {
 	case n.overflow:
-		return fmt.Sprintf("  %d new or more, %s lists them", n.n, key)
+		return fmt.Sprintf("  %d or more new, %s lists them", n.n, key)
 	case n.n > 0:
 		return fmt.Sprintf("  %d new, %s lists them", n.n, key)
 	default:

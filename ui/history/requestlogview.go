@@ -164,7 +164,7 @@ func (m *Model) requestLines(r local.Request, w int) []string {
 	fact("code", r.Code)
 	fact("fault", r.Fault)
 	fact("traffic", traffic(r))
-	fact("rests on", r.Basis)
+	fact("basis", r.Basis)
 	out = append(out, "", " "+t.Title.Render("Headers")+t.Muted.Render("  keys and passwords are masked"))
 	if len(r.Header) == 0 {
 		out = append(out, " "+t.Muted.Render("no headers were recorded"))

@@ -262,7 +262,7 @@ func (m *Model) facts(a model.HistoryEntry) string {
 	switch c := a.CostWords(); c {
 	case "":
 	case model.NoZone:
-		add("through no zone, which is what is billed (contract 1)")
+		add("no zone: only zones are billed (contract 1)")
 	default:
 		add(c)
 	}

@@ -20,7 +20,7 @@ func (b *Inbox) askListen() tea.Cmd {
 	if b.receivesHere {
 		return b.act("receiving webhooks", func(context.Context) (kit.Toast, error) {
 			refused, err := store.Stop()
-			says, count := "no more webhooks are received here", 0
+			says, count := "stopped receiving webhooks · "+b.deps.Theme.Key("inbox.receive")+" starts again", 0
 			for _, r := range refused {
 				count += r.Count
 			}
@@ -40,16 +40,16 @@ func (b *Inbox) askListen() tea.Cmd {
 		Help: "On this machine only; 'zonedeck webhook listen --allow-remote' accepts others.",
 	})
 	dialog := widget.NewFormDialog(b.deps.Theme, "Receive webhooks", form)
-	dialog.Intro = "Each one is stored before it is answered. Then its sender is checked, its job found, and the service asked: a webhook's word is never enough."
+	dialog.Intro = "Each webhook is stored before it is answered. Then its sender is checked, its job found, and the service asked: a webhook alone proves nothing."
 	if b.deps.Warning != "" {
-		dialog.Intro += " Mind: " + b.deps.Warning + "."
+		dialog.Intro += " Warning: " + b.deps.Warning + "."
 	}
 	dialog.Submit, dialog.Width = "receive", 70
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		address := strings.TrimSpace(f.Value(field))
 		return b.submits(dialog, "receiving webhooks", func(ctx context.Context) (kit.Toast, error) {
 			url, err := store.Listen(ctx, address)
-			return kit.Toast{Text: "webhooks are received at " + url}, err
+			return kit.Toast{Text: "receiving webhooks at " + url + " · type inbox as an address of a new job"}, err
 		})
 	}
 	return kit.OpenOverlay(dialog)

@@ -361,7 +361,7 @@ func (b *Inbox) Render(w, h int) string {
 	}
 	foot := ""
 	if b.list.total == 0 {
-		foot = "Type inbox as the Notify or Endpoint address of a new job, and its webhook comes here."
+		foot = "Type inbox as the Notify or Endpoint address of a new job to get its webhook here."
 	}
 	if d, ok := b.selected(); ok {
 		foot = d.Reason
@@ -379,7 +379,7 @@ func (b *Inbox) Render(w, h int) string {
 	for _, r := range b.refused {
 		above = append(above, widget.Hung(t.Bad.Render("✗ "), t.Bad, b.refusal(r), w)...)
 	}
-	b.table.Empty = "no webhook has come yet"
+	b.table.Empty = "no webhooks yet"
 	switch shown := b.filter.Text() == b.list.filter; {
 	case !shown:
 		b.table.Empty = "looking…"

@@ -20,14 +20,14 @@ func (b *Inbox) Bindings() []kit.Binding {
 		return b.filter.Bindings("webhooks", inbox.Fields(b.deps.Now()).Examples(), true)
 	}
 	none, busy := kit.Reason(!ok, "no webhook is selected"), kit.Reason(b.work.Running(), "it is being worked on")
-	receive := kit.Binding{Name: "inbox.receive", Keys: []string{"s"}, Label: "receive", Help: "Begin to receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
+	receive := kit.Binding{Name: "inbox.receive", Keys: []string{"s"}, Label: "receive", Help: "Receive webhooks here, at an address of this machine.", Group: group, Intent: listen{}, Disabled: busy}
 	switch {
 	case b.receivesHere:
-		receive.Label, receive.Help = "stop", "Receive no more webhooks here."
+		receive.Label, receive.Help = "stop", "Stop receiving webhooks here."
 	case b.url != "":
 		receive.Disabled = "another zonedeck receives already, at " + b.url
 	}
-	bookmark := kit.Binding{Name: "inbox.bookmark", Keys: []string{"b"}, Label: "bookmark", Help: "Keep the webhook from being cleaned up, or no longer.", Group: group, Intent: mark{}, Disabled: cmp.Or(none, busy)}
+	bookmark := kit.Binding{Name: "inbox.bookmark", Keys: []string{"b"}, Label: "bookmark", Help: "Keep the webhook from being cleaned up, or let it be cleaned up again.", Group: group, Intent: mark{}, Disabled: cmp.Or(none, busy)}
 	if d.Bookmarked {
 		bookmark.Label = "no bookmark"
 	}

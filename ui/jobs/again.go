@@ -36,7 +36,7 @@ func (rs *repeats) whyNot(j model.Job) string {
 	case j.State == model.JobIntent || j.State == model.JobSending:
 		return "the job " + j.State.Predicate()
 	case rs.slot.Running():
-		return "what a job asked for is being read"
+		return "the job's request is being read"
 	}
 	return rs.m.launches.whyNot()
 }
@@ -81,7 +81,7 @@ func notAgain(j model.Job, err error) tea.Cmd {
 	if errors.Is(err, service.ErrNoRequest) {
 		return kit.Warn(j.ID + " cannot be launched again: " + service.ErrNoRequest.Error())
 	}
-	return kit.Fail("launch " + j.ID + " again: " + service.Explain(err))
+	return kit.Fail(j.ID + " was not launched again: " + service.Explain(err))
 }
 
 // confirm asks whether to launch what a job asked for.
@@ -100,7 +100,7 @@ func (rs *repeats) confirm(j model.Job, r service.Report, err error) tea.Cmd {
 	}
 	for _, n := range r.Notes {
 		if n.Warn { // the job would wait for its webhook in vain
-			return kit.Fail("launch " + j.ID + " again: " + n.Text)
+			return kit.Fail(j.ID + " was not launched again: " + n.Text)
 		}
 	}
 	// It is asked about in any case.
@@ -120,7 +120,7 @@ func (rs *repeats) change(j model.Job, r model.TriggerRequest) tea.Cmd {
 		typed.WriteByte('\n')
 	}
 	if typed.Len() > maxTyped {
-		return kit.Warn(fmt.Sprintf("what %s asked for (%s) is too long for the form; '%s' launches it", j.ID, text.Counted(len(r.Inputs), "input"), service.CommandAbout(j, "relaunch")))
+		return kit.Warn(fmt.Sprintf("the request of %s (%s) is too long for the form; '%s' launches it again", j.ID, text.Counted(len(r.Inputs), "input"), service.CommandAbout(j, "relaunch")))
 	}
 	if why := rs.m.launches.whyNot(); why != "" {
 		return kit.Warn("new job: " + why)

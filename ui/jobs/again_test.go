@@ -30,7 +30,7 @@ func TestAJobThatMayHaveStartedIsAdoptedInOneStep(t *testing.T) {
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("s")
-		s.Expect("job-7: 2 jobs in the service's list may be it", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ it has 5 inputs and not 2 · ready, begun 3s before", "it has not started")
+		s.Expect("job-7: 2 candidates in the service's list", "it is sd_same", "2 inputs · running, begun 2s after the POST", "✗ it has 5 inputs and not 2 · ready, begun 3s before", "it has not started")
 		s.Press("1")
 		s.Expect("job-7: ready", "sd_same")
 		s.Press("s")
@@ -65,20 +65,20 @@ func TestAJobThatMayHaveStartedIsMarkedOrLaunchedAgain(t *testing.T) {
 }
 
 func TestAListThatCannotBeReadIsNoReasonToMarkAJob(t *testing.T) {
-	f := &fakeJobs{jobs: []model.Job{lostJob()}, listErr: errors.New("the service answered 503"), against: "nobody has looked"}
+	f := &fakeJobs{jobs: []model.Job{lostJob()}, listErr: errors.New("the service answered 503"), against: "nobody has checked"}
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.AllowError("the service answered 503")
 		s.Press("s")
 		s.Expect("job-7: the service's list could not be read", "›l    look again")
 		s.ExpectNot("may be it")
 		s.Press("x")
-		s.Expect("Has job-7 not started?", "Nobody has looked.", "launched again are billed a second time")
+		s.Expect("Mark job-7 as not started?", "Nobody has checked.", "launched again are billed a second time")
 		s.Press("n")
 		s.Expect("may have started")
 		s.Press("s")
 		f.listErr, f.options = nil, []service.FateOption{{Fate: service.Started("sd_same")}}
 		s.Press("enter")
-		s.Expect("1 job in the service's list may be it", "it is sd_same")
+		s.Expect("1 candidate in the service's list", "it is sd_same")
 		s.Press("x", "y")
 		s.Expect("job-7: not sent")
 	})
@@ -166,11 +166,11 @@ func TestWhatCannotBeLaunchedAgainSaysWhy(t *testing.T) {
 		want  string
 	}{
 		"no inputs kept":  {check: refusing(service.ErrNoRequest), want: "job-9 cannot be launched again: the ledger does not have its inputs"},
-		"another error":   {check: refusing(errors.New("the disk is on fire")), want: "launch job-9 again: the disk is on fire"},
+		"another error":   {check: refusing(errors.New("the disk is on fire")), want: "job-9 was not launched again: the disk is on fire"},
 		"nothing is left": {want: "every input of job-9 gave data"},
 		"a refused key":   {check: refusing(model.BadField("key", "it has expired")), want: "it has expired: change it first (a, then e)"},
 		"an ADMIN key":    {asked: askedFor("boss", "https://a.test/1"), check: asking(ask.Question{Kind: ask.AdminReason, Want: ask.Reason}), want: "change it first (a, then e)"},
-		"a deaf inbox":    {asked: askedFor("etl", "https://a.test/1"), check: noting(ask.Note{Text: "the disk is on fire", Warn: true}), want: "launch job-9 again: the disk is on fire"},
+		"a deaf inbox":    {asked: askedFor("etl", "https://a.test/1"), check: noting(ask.Note{Text: "the disk is on fire", Warn: true}), want: "job-9 was not launched again: the disk is on fire"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeJobs{jobs: []model.Job{readyJob()}, asked: c.asked, check: c.check}
@@ -193,7 +193,7 @@ func TestTheWebhookOfAJobThatMayHaveStartedIsWaitedFor(t *testing.T) {
 		name  string
 		inbox func() (string, string, error)
 		said  string
-	}{{"an inbox that receives", inboxAt("", nil), "; nothing was sent"}, {"none", inboxAt("", errors.New("no zonedeck receives")), "none can come now: no zonedeck receives"}} {
+	}{{"an inbox that receives", inboxAt("", nil), "; nothing was sent"}, {"none", inboxAt("", errors.New("no zonedeck receives")), "none can arrive now: no zonedeck receives"}} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fakeJobs{jobs: []model.Job{job}, inbox: c.inbox}
 			flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
@@ -215,7 +215,7 @@ func TestAJobThatTheListMayHaveIsMarkedByAYesAlone(t *testing.T) {
 	f := &fakeJobs{jobs: []model.Job{lostJob()}, options: []service.FateOption{{Fate: service.Started("sd_same")}}, against: "it can be sd_same"}
 	flow(t, f, "brightdata", 120, 30, func(s *uitest.Screen) {
 		s.Press("s", "x")
-		s.Expect("Has job-7 not started?", "It can be sd_same. If job-7 has started", "billed a second time")
+		s.Expect("Mark job-7 as not started?", "It can be sd_same. If job-7 has started", "billed a second time")
 		s.Press("n")
 		s.Expect("may have started")
 		s.Press("s", "x", "y")

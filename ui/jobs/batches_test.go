@@ -225,7 +225,7 @@ func TestABatchInEachState(t *testing.T) {
 		{"running", with(func(_ *batch.State, p *batch.Progress) { p.Paces = nil }), "", []string{"● running", "41 200 of 100 000", "41 %", "about 55 min left", "✓ ok", "39 102", "95 %", "17.9/s · 12 in flight", "101 204, 1 204 of them duplicates, fetched once", "$61.80 by your rate, cap $150.00, ends at about $150.00", "shop.example", "CAPTCHA", "use a product made for protected pages"}},
 		{"held-by-pace", with(func(*batch.State, *batch.Progress) {}), "", []string{"pace      12 of 16: 13 is refused twice, tried next in 22 s"}},
 		{"paused", over(batch.Paused, "by the operator"), "", []string{"! paused", "paused: by the operator"}},
-		{"capped", over(batch.Capped, "$149.9990 of $150.00 are spent, and one more fetch may cost $0.0015"), "", []string{"! capped", "one more fetch may cost"}},
+		{"capped", over(batch.Capped, "$149.9990 of $150.00 is spent, and one more fetch may cost $0.0015"), "", []string{"! capped", "one more fetch may cost"}},
 		{"lost", with(func(s *batch.State, _ *batch.Progress) {
 			s.State, s.Live, s.Tally.Unanswered, s.Reason = batch.Held, false, 3, batch.MaybeSent(3)+": a decision is due"
 		}), "", []string{"! held", "up to 3 items may have been sent without an answer: d decides"}},
@@ -234,7 +234,7 @@ func TestABatchInEachState(t *testing.T) {
 		{"damaged", with(func(s *batch.State, p *batch.Progress) {
 			s.Live, *p = false, batch.Progress{}
 			p.Fault = errors.New("open /state/batches/batch-1/items.ndjson: no such file or directory")
-		}), "", []string{"✗ the work on it ended: open /state/batches/batch-1/items.ndjson"}},
+		}), "", []string{"✗ work on it has stopped: open /state/batches/batch-1/items.ndjson"}},
 		{"ruled", with(ruled), "", []string{"captcha x2 -> zone=browser1,host: held for 3 hosts", "workers   2, on batches of db.test:5432"}},
 		{"items", with(func(*batch.State, *batch.Progress) {}), "tab", []string{"41200", "✓ ok", "41199", "✗ CAPTCHA", "http://shop.example/41198"}},
 	} {
@@ -276,17 +276,17 @@ func ruled(s *batch.State, _ *batch.Progress) {
 func TestTheBoardOfBatches(t *testing.T) {
 	f := &fakeJobs{}
 	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
-		s.Expect("no batch yet: n begins one from a file of addresses")
+		s.Expect("no batches yet: n starts one from a file of addresses")
 		s.Looks("batches-none")
 		held, other := running(41_200), running(0)
-		held.State, held.Live, held.Reason = batch.Capped, false, "$149.9990 of $150.00 are spent"
+		held.State, held.Live, held.Reason = batch.Capped, false, "$149.9990 of $150.00 is spent"
 		other.ID, other.Name, other.Profile = "batch-0", "", "other"
 		f.batches.mu.Lock()
 		held.Created, other.Created = time.Now(), time.Now()
 		f.batches.states = []batch.State{held, other}
 		f.batches.mu.Unlock()
 		s.After(2 * time.Second)
-		s.Expect("! capped", "prices-1128", "95 %", "$149.9990 of $150.00 are spent", "● running", "batch-0")
+		s.Expect("! capped", "prices-1128", "95 %", "$149.9990 of $150.00 is spent", "● running", "batch-0")
 		s.Looks("batches")
 		f.batches.mu.Lock()
 		f.batches.listErr = errors.New("the store of batches is newer than this program")
@@ -344,9 +344,9 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Press("d")
 		s.Expect("Lost: 2 items", "each may be billed twice")
 		s.Press("a")
-		s.Expect("they are sent again once the batch goes on: t")
+		s.Expect("the items are sent again once the batch resumes · t")
 		s.Press("t")
-		s.Expect("Go on with the batch?", "58800 items left", "$61.80 by your rate, cap $150.00, ends at about $150.00.")
+		s.Expect("Resume the batch?", "58800 items left", "$61.80 by your rate, cap $150.00, ends at about $150.00.")
 		s.After(time.Second)
 		s.PressFast("y")
 		s.Expect("● running", "1 batch at work")
@@ -354,10 +354,10 @@ func TestTheKeysOfABatch(t *testing.T) {
 		s.Press("f")
 		s.ExpectNot("41200")
 		s.Press("y")
-		s.Expect("folder of results and bodies", "command that goes on with it")
+		s.Expect("folder of results and bodies", "command that resumes it")
 		s.Press("esc")
 		s.Press("q")
-		s.Expect("1 piece of work is in flight", "The batch stops within seconds")
+		s.Expect("1 operation is in flight", "The batch stops within seconds")
 		s.Press("esc")
 		if want := []string{"set 9 at once, 20/s, $150", "decide true", "begin batch-1"}; !slices.Equal(f.batches.calls, want) {
 			t.Errorf("calls %q; want %q", f.batches.calls, want)
@@ -401,7 +401,7 @@ func TestWhatOnlyCostsIsNotAskedAboutOnTheEmulator(t *testing.T) {
 	f.batches = fakeBatches{states: []batch.State{s1}}
 	flowBatches(t, f, 80, 24, func(s *uitest.Screen) {
 		s.Press("t")
-		s.ExpectNot("Go on with the batch?")
+		s.ExpectNot("Resume the batch?")
 		s.Expect("● running")
 	})
 }
@@ -485,7 +485,7 @@ func TestAnItemAndABatchAreOpenedAcrossTabs(t *testing.T) {
 			t.Errorf("calls %q; want %q", f.batches.calls, want)
 		}
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenBatch{ID: "batch-9"}})
-		s.Expect("there is no batch batch-9 any more")
+		s.Expect("batch batch-9 no longer exists")
 	})
 }
 

@@ -48,10 +48,10 @@ func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 		return kit.SendTo(kit.Jobs, c)
 	}
 	f := widget.NewFreeFinder(s.m.deps.Theme, title, "type to filter by name, identifier, site or kind (kind:search)",
-		"nothing has these words: enter takes them as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
+		"nothing matches: enter takes it as an identifier", func(typed string) tea.Cmd { return pick(typed, false) })
 	f.Lines = func(pasted string) tea.Cmd {
 		if chosen.change {
-			return kit.Warn(fmt.Sprintf("nothing was pasted: %s of inputs, and no identifier; esc goes back to the form, which takes them", text.Counted(1+strings.Count(pasted, "\n"), "line")))
+			return kit.Warn(fmt.Sprintf("nothing was pasted: this is %s of inputs, not an identifier; esc goes back to the form, which takes inputs", text.Counted(1+strings.Count(pasted, "\n"), "line")))
 		}
 		all := strings.Join(append(slices.Clone(chosen.urls), pasted), "\n")
 		if cmd, long := tooLong(all); long {
@@ -59,7 +59,7 @@ func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 		}
 		chosen.urls = []string{all}
 		s.show() // its choices open the form with them
-		return kit.Info(text.Counted(1+strings.Count(pasted, "\n"), "pasted line") + " kept as the job's inputs: now pick their data set")
+		return kit.Info(text.Counted(1+strings.Count(pasted, "\n"), "pasted line") + " kept as the job's inputs · now pick the data set")
 	}
 	s.show = func() {
 		choices := make([]widget.Choice, 0, len(s.listing.Datasets))
@@ -83,7 +83,7 @@ func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 		f.Foot = s.problem()
 	}
 	f.Anew = func() tea.Cmd {
-		f.Foot = "the service is asked for its list…"
+		f.Foot = "asking the service for its list…"
 		return s.load(true)
 	}
 	s.show()

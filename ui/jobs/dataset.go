@@ -132,7 +132,7 @@ func (l *launch) unlisted() string {
 	if len(listing.Datasets) == 0 || !listing.Lacks(id) {
 		return ""
 	}
-	return "! not in " + listing.Origin(l.m.deps.Clock.Now()) + ": what its inputs are is not known"
+	return "! not in " + listing.Origin(l.m.deps.Clock.Now()) + ": the inputs are unknown"
 }
 
 // costs say how the way to collect may cost more than its inputs suggest, unless a limit is set.
@@ -206,7 +206,7 @@ func (l *launch) discover() string {
 func settingFields() []widget.Field {
 	count := func(s string) error {
 		if n, err := strconv.Atoi(s); s != "" && (err != nil || n < 1) {
-			return errors.New("give a number from 1, or nothing")
+			return errors.New("type a number from 1, or leave it empty")
 		}
 		return nil
 	}
@@ -223,16 +223,16 @@ func settingFields() []widget.Field {
 	}
 	return []widget.Field{
 		{Name: fieldMore, Label: "More", Kind: widget.FieldToggle, Help: "Limits, a sample, the columns of a CSV, notifications and deliveries."},
-		{Name: fieldPerInput, Label: "Per input", Hidden: true, Placeholder: "no limit", Help: "Records for an input at most: each is billed.", Check: count},
-		{Name: fieldTotal, Label: "In all", Hidden: true, Placeholder: "no limit", Help: "Records at most: each is billed.", Check: count},
-		{Name: fieldMaxCost, Label: "Cap, $", Hidden: true, Placeholder: "the profile's", Help: "The job is refused if the upper end of its estimate is more, or is not known.", Check: func(s string) error {
+		{Name: fieldPerInput, Label: "Per input", Hidden: true, Placeholder: "no limit", Help: "The most records per input: each is billed.", Check: count},
+		{Name: fieldTotal, Label: "In all", Hidden: true, Placeholder: "no limit", Help: "The most records of the job: each is billed.", Check: count},
+		{Name: fieldMaxCost, Label: "Cap, $", Hidden: true, Placeholder: "the profile's", Help: "The job is refused if its highest estimate is more than this, or unknown.", Check: func(s string) error {
 			if n, err := strconv.ParseFloat(s, 64); s != "" && (err != nil || !(n > 0) || math.IsInf(n, 0)) {
-				return errors.New("give dollars, more than 0, or nothing")
+				return errors.New("type dollars above 0, or leave it empty")
 			}
 			return nil
 		}},
-		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch only the first rows of those that are not left out; all are checked.", Check: count},
-		{Name: fieldSaveList, Label: "Save as", Hidden: true, Placeholder: "not saved", Help: "All good rows are kept as a list of this name, which list:NAME reads; one that is there stays.", Check: func(s string) error {
+		{Name: fieldSample, Label: "Sample", Hidden: true, Placeholder: "all rows", Help: "Launch only the first rows that are not left out; all rows are checked.", Check: count},
+		{Name: fieldSaveList, Label: "Save as", Hidden: true, Placeholder: "not saved", Help: "Keep all good rows under this name for list:NAME; an existing list is not replaced.", Check: func(s string) error {
 			if s == "" {
 				return nil
 			}
@@ -242,14 +242,14 @@ func settingFields() []widget.Field {
 			_, err := columnMap(s)
 			return err
 		}},
-		{Name: fieldNotify, Label: "Notify", Hidden: true, Placeholder: "nobody", Help: "An address that is called when the job has ended; inbox for one of the inbox (i).", Check: address},
-		{Name: fieldEndpoint, Label: "Endpoint", Hidden: true, Placeholder: "nowhere", Help: "An address that the records are sent to; inbox for one of the inbox (i).", Check: address},
+		{Name: fieldNotify, Label: "Notify", Hidden: true, Placeholder: "nobody", Help: "An address to call when the job has ended; inbox stands for the console's inbox.", Check: address},
+		{Name: fieldEndpoint, Label: "Endpoint", Hidden: true, Placeholder: "nowhere", Help: "An address to send the records to; inbox stands for the console's inbox.", Check: address},
 		{
 			Name: fieldAuth, Label: "Auth", Hidden: true, Placeholder: "none", Check: kit.CheckRef,
 			Help: "A reference (env:, keyring:, file:, cmd:) to the whole Authorization header that these addresses get.",
 		},
-		{Name: fieldFormat, Label: "Format", Kind: widget.FieldChoice, Hidden: true, Options: formats, Help: "Of the records that are sent to the endpoint."},
-		{Name: fieldPlain, Label: "Plain", Kind: widget.FieldToggle, Hidden: true, Help: "Records are sent to the endpoint without compression."},
+		{Name: fieldFormat, Label: "Format", Kind: widget.FieldChoice, Hidden: true, Options: formats, Help: "The format of the records sent to the endpoint."},
+		{Name: fieldPlain, Label: "Plain", Kind: widget.FieldToggle, Hidden: true, Help: "Send records to the endpoint without compression."},
 	}
 }
 
@@ -263,7 +263,7 @@ func columnMap(s string) (map[string]string, error) {
 		name, field, ok := strings.Cut(pair, "=")
 		name = strings.TrimSpace(name)
 		if _, twice := out[name]; !ok || name == "" || twice {
-			return nil, errors.New("write column=field, each column once, with commas between")
+			return nil, errors.New("write column=field, each column once, separated by commas")
 		}
 		out[name] = strings.TrimSpace(field)
 	}

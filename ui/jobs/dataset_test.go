@@ -54,7 +54,7 @@ func TestAnIdentifierThatIsNotListedSaysSo(t *testing.T) {
 		s.Press("n")
 		s.Type("gd_other")
 		s.Press("enter")
-		s.Expect("Dataset  gd_other", "! not in the service's list, read 3 h ago: what its inputs are is not known")
+		s.Expect("Dataset  gd_other", "! not in the service's list, read 3 h ago: the inputs are unknown")
 		s.Press("ctrl+o", "enter")
 		s.Expect("Dataset  gd_products")
 		s.ExpectNot("not in the service's list")

@@ -149,9 +149,9 @@ func (d *detail) notes(j model.Job, w int) []string {
 	case j.State.Final() || j.State == model.JobMayHave || j.GivenUp() && !followed.On:
 		return nil
 	case followed.On && j.Unknown():
-		return widget.Wrapped(t.Muted, "followed: the service is asked for some minutes before that counts", w)
+		return widget.Wrapped(t.Muted, "followed: the service is asked again for some minutes before this counts", w)
 	case followed.On:
-		return widget.Wrapped(t.Muted, "followed: the service is asked now and then until the state is final", w)
+		return widget.Wrapped(t.Muted, "followed: the service is asked regularly until the state is final", w)
 	case followed.Err != nil:
 		return widget.Wrapped(t.Muted, "not followed: "+followed.Err.Error()+" · "+t.Key("jobs.follow")+" follows it again", w)
 	case known:

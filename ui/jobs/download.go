@@ -57,11 +57,11 @@ func (dl *downloads) ask(j model.Job) tea.Cmd {
 		widget.Field{
 			Name: saveFormat, Label: "Format", Kind: widget.FieldChoice, Value: cmp.Or(to.Format, service.Formats()[0]),
 			Options: []widget.Option{{Value: "json", Label: "JSON"}, {Value: "ndjson", Label: "NDJSON"}, {Value: "csv", Label: "CSV"}},
-			Help:    "JSON is one array, NDJSON has one record a line, CSV a column for every field of any record.",
+			Help:    "JSON is one array, NDJSON has one record per line, CSV one column per field.",
 		},
 		widget.Field{
-			Name: saveFile, Label: "File", Kind: widget.FieldText, Value: to.File, Placeholder: "in the folder of downloads",
-			Help: "A file or a folder; empty for a file named after the job in the folder of downloads. A file that is there is replaced only after a question.",
+			Name: saveFile, Label: "File", Kind: widget.FieldText, Value: to.File, Placeholder: "in the downloads folder",
+			Help: "A file or a folder; empty for a file named after the job in the downloads folder. An existing file is replaced only after a question.",
 		},
 		widget.Field{
 			Name: saveRaw, Label: "Raw cells", Kind: widget.FieldToggle, Value: onWhen(to.RawCells), Hidden: to.Format != "csv",
@@ -149,11 +149,11 @@ func (dl *downloads) finish(d doDownload, done model.Job, err error) tea.Cmd {
 	case errors.As(err, &foreign):
 		again := d
 		again.to.DropPartial = true
-		return dl.confirm(again, "Discard the partial download?", foreign.File+" is of another result or another format, or cannot be read. Its content is lost.", "discard it")
+		return dl.confirm(again, "Discard the partial download?", foreign.File+" holds another result or another format, or cannot be read. Discarding it loses its content.", "discard it")
 	case kept != nil && errors.Is(err, context.Canceled):
-		return kit.Warn("stopped: " + kept.Resume() + " (" + dl.m.deps.Theme.Key("jobs.download") + " goes on)")
+		return kit.Warn("stopped: " + kept.Resume() + " · " + dl.m.deps.Theme.Key("jobs.download") + " resumes it")
 	case errors.Is(err, context.Canceled):
-		return kit.Warn("the download was stopped; nothing of it is kept")
+		return kit.Warn("the download was stopped; nothing of it is kept · " + dl.m.deps.Theme.Key("jobs.download") + " downloads it again")
 	case errors.Is(err, service.ErrLocked):
 		return kit.Warn(err.Error())
 	case err != nil:
@@ -199,7 +199,7 @@ func (dl *downloads) lines(j model.Job, w int) []string {
 	t := dl.m.deps.Theme
 	if dl.job != j.ID {
 		if kept := dl.ended[j.ID].note; kept != "" {
-			return widget.Wrapped(t.Warn, "! the download did not end: "+text.Clean(kept)+" · "+t.Key("jobs.download")+" goes on", w)
+			return widget.Wrapped(t.Warn, "! the download is not complete: "+text.Clean(kept)+" · "+t.Key("jobs.download")+" resumes it", w)
 		}
 		return nil
 	}

@@ -40,7 +40,7 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 	}
 	flow(t, f, "brightdata", 200, 40, func(s *uitest.Screen) {
 		s.Press("d")
-		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the folder of downloads", "An interrupted")
+		s.Expect("Download job-9", "JSON", "NDJSON", "CSV", "in the downloads folder", "An interrupted")
 		s.ExpectNot("Raw cells")
 		s.Press("right", "right")
 		s.Expect("Raw cells")
@@ -52,12 +52,12 @@ func TestADownloadShowsHowFarItIsAndStopsOnDemand(t *testing.T) {
 		s.After(3 * time.Second)
 		s.Expect("downloading · 4.0 MB · writing csv: 25 %")
 		s.Press("d")
-		s.Expect("! the download did not end: 4000000 bytes are kept in /data/out.csv.part", "goes on after part 2 of 5", "stopped: 4000000 bytes")
+		s.Expect("! the download is not complete: 4000000 bytes are kept", "resumes after part 2 of 5", "stopped: 4000000 bytes")
 		s.Press("d")
 		s.Expect("/data/out.csv", "are kept in")
 		s.Press("ctrl+s")
 		s.Expect("downloaded 18.2 KB to /data/out.csv", "2 of 5 parts are there", "✓ downloaded", "FILE", "out.csv   ")
-		s.ExpectNot("did not end")
+		s.ExpectNot("is not complete")
 	})
 	want := service.Destination{File: "/data/out.csv", Format: "csv"}
 	if len(asked) != 2 || asked[0] != want || asked[1] != want {
@@ -73,7 +73,7 @@ func TestAFileIsReplacedOnlyAfterAQuestion(t *testing.T) {
 		yes   service.Destination
 	}{
 		{&service.ExistsError{File: "/data/x.json"}, "Replace the file?", "/data/x.json exists already", service.Destination{Replace: true}},
-		{&service.ForeignError{File: "/data/x.json.part"}, "Discard the partial download?", "/data/x.json.part is of another result", service.Destination{DropPartial: true}},
+		{&service.ForeignError{File: "/data/x.json.part"}, "Discard the partial download?", "/data/x.json.part holds another result", service.Destination{DropPartial: true}},
 	} {
 		var asked []service.Destination
 		f := &fakeJobs{jobs: []model.Job{readyJob()}}
@@ -140,7 +140,7 @@ func TestADownloadThatFailsSaysWhy(t *testing.T) {
 		{context.Canceled, []string{"nothing of it is kept"}},
 		{fmt.Errorf("x.json is being downloaded to already: %w", textfile.ErrLocked), []string{"is being downloaded to already"}},
 		{errors.New("no space left on the device"), []string{"no space left on the device"}},
-		{&service.PartialError{File: "/d/x.part", Bytes: 7, Total: 1, Err: errors.New("it broke off")}, []string{"it broke off; 7 bytes are kept in /d/x.part", "! the download did not end", "only whole"}},
+		{&service.PartialError{File: "/d/x.part", Bytes: 7, Total: 1, Err: errors.New("it broke off")}, []string{"it broke off; 7 bytes are kept in /d/x.part", "! the download is not complete", "only as a whole"}},
 	} {
 		f := &fakeJobs{jobs: []model.Job{readyJob()}}
 		f.downloads = func(context.Context, service.Destination, func(service.Progress)) (model.Job, error) {

@@ -135,7 +135,7 @@ func TestDriftIsReadAnewWhenTheTabIsShownAgain(t *testing.T) {
 		f.accept = true // by another process
 		f.mu.Unlock()
 		s.Press("1")
-		s.Expect("✓ ok", "normal since job-2; ops said so")
+		s.Expect("✓ ok", "normal since job-2; accepted by ops")
 	})
 }
 
@@ -146,7 +146,7 @@ func TestTheBoardOfDriftSaysWhatItsWordsMean(t *testing.T) {
 	}, accept: true}
 	flowDrift(t, f, func(s *uitest.Screen) {
 		s.Press("D")
-		s.Expect("unrecognised: the meaning of these errors is not known here", "the result of job-7 is incomplete and not judged", "2 fields: very_long_")
+		s.Expect("unrecognised: the console does not know these errors", "the result of job-7 is incomplete and not judged", "2 fields: very_long_")
 	})
 }
 
@@ -165,20 +165,20 @@ func TestDriftIsAcceptedAndTakenBackInOneKey(t *testing.T) {
 		s.Expect("Drift · gd_shop", "█▁", "! emptied since job-1")
 		s.Expect("! .price matches nothing any more; .card still matches")
 		s.Press("a")
-		s.Expect("job-2 is the new normal of gd_shop: u takes it back")
-		s.Expect("✓ ok", "normal since job-2; ops said so")
+		s.Expect("job-2 is the new normal of gd_shop · u undoes this")
+		s.Expect("✓ ok", "normal since job-2; accepted by ops")
 		s.Press("a")
 		s.Expect("its newest run is accepted already")
 		s.Press("u")
-		s.Expect("the newest acceptance of gd_shop is taken back")
+		s.Expect("undid the newest acceptance of gd_shop")
 		s.Expect("! drift")
 		s.Press("e")
-		s.Expect("the file of the contract is /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
+		s.Expect("the contract is /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
 		s.Press("o")
 		s.Expect("Jobs (1)", "job-2")
 		s.Press("D", "esc", "esc")
 		s.Expect("Jobs (1)")
-		for _, want := range []string{"show dataset gd_shop", "accept dataset gd_shop 2 accepted in the console", "take back dataset gd_shop", "contract dataset gd_shop"} {
+		for _, want := range []string{"show dataset gd_shop", "accept dataset gd_shop 2 in the console", "take back dataset gd_shop", "contract dataset gd_shop"} {
 			if !slices.Contains(f.calls, want) {
 				t.Errorf("%q is not among %q", want, f.calls)
 			}
@@ -199,13 +199,13 @@ func TestWhatTheContractRefusesIsAskedBeforeItIsAccepted(t *testing.T) {
 			"This stays wrong, and job-2 is still drift:", "! price filled in 0 of 40 rows (0 %); the contract wants at least 95 %",
 			"The contract requires it: e edits it.")
 		s.Press("a")
-		s.Expect("job-2 is the new normal of gd_shop: u takes it back. Its contract still refuses it: price filled in 0 of 40 rows", "! drift")
+		s.Expect("job-2 is the new normal of gd_shop · u undoes this. Its contract still refuses it: price filled in 0 of 40 rows", "! drift")
 		s.Press("a") // only the contract is left
-		s.Expect("Accepting job-2 would change nothing: only this makes it drift")
+		s.Expect("Accepting job-2 would change nothing. Only this makes it drift")
 		s.Press("a")
-		s.Expect("run alone: it does not differ from earlier runs")
+		s.Expect("accept anyway: it does not differ from earlier runs")
 		s.Press("e")
-		s.Expect("the file of the contract is /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
+		s.Expect("the contract is /home/ops/contracts/dataset-gd_shop.toml: set $EDITOR to edit it here")
 	})
 }
 

@@ -24,9 +24,9 @@ type following struct {
 // toggleAlerts switches them on or off for this run.
 func (w *following) toggleAlerts() tea.Cmd {
 	w.alerts.on = !w.alerts.on
-	said := "the terminal is no longer told of jobs"
+	said := "job notifications are off"
 	if w.alerts.on {
-		said = "the terminal is told how jobs go and when they end; 'notify' of config.toml makes it so from the start"
+		said = "job notifications are on until the console ends; 'notify' in config.toml keeps them on"
 	}
 	return tea.Batch(kit.Info(said), w.showProgress())
 }
@@ -87,7 +87,7 @@ func (w *following) askNow(id string) tea.Cmd {
 func (w *following) askedAtOnce(id string, j model.Job, err error) tea.Cmd {
 	switch {
 	case err != nil:
-		return kit.Fail("ask for " + id + ": " + err.Error())
+		return kit.Fail("asking for " + id + ": " + err.Error())
 	case j.Forgotten():
 		return kit.Warn(id + ": the service still does not know it")
 	case j.State.Final():
@@ -109,7 +109,7 @@ func (w *following) event(f service.Followed) tea.Cmd {
 	id := f.Job.ID
 	if id == "" && f.Err != nil {
 		w.jobs, w.alerts.progress = map[string]service.Followed{}, model.JobsProgress{}
-		return tea.Batch(w.showProgress(), kit.Warn("no job is followed, which is tried again every 10 seconds: "+f.Err.Error()))
+		return tea.Batch(w.showProgress(), kit.Warn("no job is followed, trying again every 10 seconds: "+f.Err.Error()))
 	}
 	if id == "" {
 		return nil // nothing is in flight
@@ -126,7 +126,7 @@ func (w *following) event(f service.Followed) tea.Cmd {
 		delete(w.jobs, id)
 		return tea.Batch(w.showProgress(), kit.Warn(w.naming(f.Job)+" may have started: no webhook came in time"+w.keysHint(f.Job, " ("+w.m.deps.Theme.Key("jobs.settle")+" looks for it in the service's list)")))
 	case !f.On && before.On && f.Err != nil:
-		return tea.Batch(kit.Warn("following "+w.naming(f.Job)+" ended: "+f.Err.Error()+" ("+w.m.deps.Theme.Key("jobs.follow")+" follows it again)"), w.showProgress())
+		return tea.Batch(kit.Warn("stopped following "+w.naming(f.Job)+": "+f.Err.Error()+" ("+w.m.deps.Theme.Key("jobs.follow")+" follows it again)"), w.showProgress())
 	}
 	return w.showProgress()
 }

@@ -36,15 +36,15 @@ func TestAJobOfAnotherProfileIsFollowedAndNamedWithIt(t *testing.T) {
 			s.After(time.Second)
 		}
 		said(service.Followed{Job: job, On: true})
-		s.Expect("followed: the service is asked now and then", "1 job followed")
+		s.Expect("followed: the service is asked regularly", "1 job followed")
 		s.Press("f")
 		s.Expect("it is already being followed")
 		said(service.Followed{Job: job, Err: errors.New("its key is locked")})
-		s.Expect("not followed: its key is locked · f follows it again", "following job-1 of profile beta ended: its key is locked")
+		s.Expect("not followed: its key is locked · f follows it again", "stopped following job-1 of profile beta: its key is locked")
 		s.Press("x", "f")
 		s.ExpectNot("it belongs to profile beta")
 		said(service.Followed{Err: errors.New("the database cannot be reached")})
-		s.Expect("no job is followed, which is tried again every 10 seconds: the database cannot be reached")
+		s.Expect("no job is followed, trying again every 10 seconds: the database cannot be reached")
 		job.State = model.JobReady
 		said(service.Followed{Job: job})
 		s.Expect("job-1 of profile beta is ready (@ switches to its profile)")
@@ -79,7 +79,7 @@ func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 		watchErr: errors.New("the service cannot be reached"),
 	}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("following a ended: the service cannot be reached")
+		s.Expect("stopped following a: the service cannot be reached")
 		s.Expect("not followed: the service cannot be reached", "● running")
 		s.Press("r") // a reload alone does not start it
 		if f.follows() != 1 {

@@ -102,13 +102,13 @@ func progressLine(j model.Job, w int) string {
 func advice(t *kit.Theme, j model.Job) []string {
 	switch j.State {
 	case model.JobMayHave:
-		why := "The service may have started (and bill) this job."
+		why := "The service may have started this job and may bill it."
 		if j.Status > 0 {
-			why = "What answered is not known to be a refusal by the service itself, so the service may have started (and bill) this job."
+			why = "The answer may not be the service's own refusal, so it may have started this job and may bill it."
 		}
 		return []string{
 			why,
-			"It is never resent automatically. " + t.Key("jobs.settle") + " looks for it in the service's list of jobs and takes it from there; only if it is not there, launch the same inputs again with " + t.Key("jobs.again") + ".",
+			"It is never sent again automatically. " + t.Key("jobs.settle") + " looks for it in the service's list and adopts it; if it is not there, " + t.Key("jobs.again") + " launches the same inputs again.",
 		}
 	case model.JobNotSent:
 		if j.SaidNotStarted() {
@@ -116,14 +116,14 @@ func advice(t *kit.Theme, j model.Job) []string {
 		}
 		return []string{"Nothing was sent and nothing is billed. " + t.Key("jobs.again") + " launches it again."}
 	case model.JobRefused:
-		return []string{"The service answered and did not start it; nothing is billed. " + t.Key("jobs.again") + ", then e, corrects it and launches it again."}
+		return []string{"The service refused it, so nothing is billed. " + t.Key("jobs.again") + ", then e, corrects it and launches it again."}
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (" + t.Key("console.sandbox") + ") before launching it again."}
 	case model.JobExpired:
 		if j.Forgotten() { // its fault says all of it
 			return nil
 		}
-		return []string{"The service no longer has the result: it keeps one for a time only."}
+		return []string{"The service no longer has the result: it keeps results only for a time."}
 	default:
 		return nil
 	}

@@ -65,15 +65,15 @@ func (m *Model) Bindings() []kit.Binding {
 		m.downloadBinding(),
 		m.previewBinding(),
 		{Name: "jobs.cancel", Keys: []string{"X"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
-		{Name: "jobs.again", Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or what is missing; it asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
-		{Name: "jobs.settle", Keys: []string{"s"}, Label: "settle", Help: "Find out whether a job that may have started has.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
+		{Name: "jobs.again", Keys: []string{"a"}, Label: "again", Help: "Launch it again, whole or only what is missing; asks first.", Group: "Job", Intent: intentAgain, Disabled: m.whyNot(intentAgain), Hidden: true},
+		{Name: "jobs.settle", Keys: []string{"s"}, Label: "settle", Help: "Look for a job that may have started in the service's list.", Group: "Job", Intent: intentSettle, Disabled: m.whyNot(intentSettle), Hidden: m.whyNot(intentSettle) != ""},
 		{Name: "jobs.follow", Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
-		{Name: "jobs.drift", Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give nothing of use.", Group: "Job", Intent: intentDrift, Hidden: true},
+		{Name: "jobs.drift", Keys: []string{"D"}, Label: "drift", Help: "Show which data sets and targets have changed, or give no useful rows.", Group: "Job", Intent: intentDrift, Hidden: true},
 		{Name: "jobs.batches", Keys: []string{"b"}, Label: "batches", Help: "Show the batches, which fetch a page for each row of a file.", Group: "Job", Intent: intentBatches, Hidden: true},
 		{Name: "jobs.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
-		{Name: "jobs.inbox", Keys: []string{"i"}, Label: "inbox", Help: "Show the webhooks that came, and begin to receive them.", Group: "Job", Intent: intentInbox, Hidden: true},
+		{Name: "jobs.inbox", Keys: []string{"i"}, Label: "inbox", Help: "Show the webhooks that came, and start or stop receiving them.", Group: "Job", Intent: intentInbox, Hidden: true},
 		{Name: "jobs.reload", Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
-		{Name: "jobs.notify", Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Tell the terminal how jobs go and when they end, or no longer: a bar, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
+		{Name: "jobs.notify", Keys: []string{"N"}, Label: "notify", Command: "notify when jobs end", Help: "Switch job notifications in the terminal on or off: progress, a notification and a bell.", Group: "Job", Intent: intentAlerts, Hidden: true},
 	}, m.panes.Bindings(false)...)
 	out = append(append(out, m.detail.stepBindings()...), m.list.filterBindings()...)
 	if m.panes.At == paneDetail || m.panes.Zoomed {
@@ -182,7 +182,7 @@ func (m *Model) whyNotFetch(j model.Job, i intent) string {
 	case j.ResultHere() && i == intentPreview:
 		return ""
 	case j.InAnswer() && j.Rows.Machine != "":
-		return "its rows came as an answer, and are on " + j.Rows.Machine
+		return "its rows came in the answer and are on machine " + j.Rows.Machine
 	case !j.State.HasResult():
 		return "the job " + j.State.Predicate() + ": there is no result to fetch"
 	case i == intentDownload && m.downloads.slot.Running():

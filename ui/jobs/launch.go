@@ -77,8 +77,8 @@ func (n *launches) openForm(urls []string) tea.Cmd {
 		},
 		{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: pathHelp, Check: widget.Required("name a file")},
 		{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: n.m.session.Key.Name, Placeholder: "the profile's"},
-		{Name: fieldUnlaunched, Label: "Leave out", Kind: widget.FieldToggle, Hidden: true, Help: "Inputs of a job of the last hour are not sent and billed again."},
-		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It stands in History."},
+		{Name: fieldUnlaunched, Label: "Leave out", Kind: widget.FieldToggle, Hidden: true, Help: "Inputs launched within the last hour are not sent and billed again."},
+		{Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key", Help: "It is recorded in History."},
 	}
 	fields = append(fields, settingFields()...)
 	l.form = widget.NewForm(n.m.deps.Theme, fields...)

@@ -131,7 +131,7 @@ func (n *launches) againLines(r service.Report) (lines []string) {
 	}
 	now := n.m.deps.Clock.Now()
 	if at, ok := r.Repeated.Fault.RetryAt(); ok && at.After(now) {
-		lines = append(lines, "The service asked to wait until "+text.Clock(at, now)+": before that it may refuse this one, too.")
+		lines = append(lines, "The service asked to wait until "+text.Clock(at, now)+": until then it may refuse this one too.")
 	}
 	return lines
 }
@@ -186,7 +186,7 @@ func (n *launches) ended(dataset string, out service.Launched, err error) tea.Cm
 		if job.ID != "" { // it is in the ledger, even if nothing was sent
 			n.m.list.put(job)
 		}
-		return kit.Fail("launch on " + datasetWords(dataset) + ": " + err.Error())
+		return kit.Fail("launching on " + datasetWords(dataset) + ": " + err.Error())
 	}
 	n.m.list.want = job.ID
 	n.m.list.put(job)
@@ -198,7 +198,7 @@ func (n *launches) ended(dataset string, out service.Launched, err error) tea.Cm
 	case model.JobRefused, model.JobNotSent:
 		cmds = append(cmds, kit.FailIn(kit.Jobs, "job on "+datasetWords(job.Dataset)+": "+job.State.Label()+": "+job.Detail))
 	default:
-		cmds = append(cmds, kit.Info("launched "+job.ID))
+		cmds = append(cmds, kit.Info("launched "+job.ID+" · "+n.m.deps.Theme.Key("jobs.open")+" shows its progress"))
 	}
 	for _, n := range out.Notes {
 		cmds = append(cmds, kit.Info(n.Text))

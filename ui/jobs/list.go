@@ -186,7 +186,7 @@ func (l *jobList) set(jobs []model.Job, total int, err error) tea.Cmd {
 	l.err, l.loaded, l.late = err, true, nil
 	switch {
 	case err != nil && len(l.jobs) > 0: // keep showing the old list
-		return kit.Fail("read the ledger: " + err.Error())
+		return kit.Fail("reading the ledger: " + err.Error())
 	case err != nil:
 		return nil
 	}

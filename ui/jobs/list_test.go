@@ -101,7 +101,7 @@ func TestHowAJobStands(t *testing.T) {
 			nil,
 		},
 		"inputs without a record": {func(j *model.Job) { j.Inputs, j.Done, j.Records = 40, 40, 12 }, []string{"12 records from 40 inputs"}, nil},
-		"may have started":        {in(model.JobMayHave), []string{"! may have started", "s looks", "again with a."}, []string{"webhook", "Webhook"}}, // nothing receives one
+		"may have started":        {in(model.JobMayHave), []string{"! may have started", "never sent again"}, []string{"webhook", "Webhook"}}, // nothing receives one
 		"its process was killed": { // nobody saw a connection break
 			func(j *model.Job) {
 				in(model.JobMayHave)(j)
@@ -134,7 +134,7 @@ func TestHowAJobStands(t *testing.T) {
 				*j = forgottenJob()
 				j.State, j.Detail, j.Fault.Diagnosis = model.JobRunning, "", model.JobUnknown(model.Diagnosis{Class: model.ClassOutside}, true)
 			},
-			[]string{"● running", "The service says that", "it knows no such job", "followed: the service is asked for some", "minutes before that counts"},
+			[]string{"● running", "The service says that", "it knows no such job", "followed: the service is asked again"},
 			nil,
 		},
 	} {
@@ -223,7 +223,7 @@ func TestTheFirstRecordsOfAResultOnAnotherMachineAreShown(t *testing.T) {
 	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.ExpectNot("d download", "p preview", "p records")
 		s.Press("p")
-		s.Expect("its rows came as an answer, and are on b")
+		s.Expect("its rows came in the answer and are on machine b")
 	})
 }
 

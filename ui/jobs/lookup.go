@@ -52,7 +52,7 @@ func (l *launch) askPreview() tea.Cmd {
 	}
 	return widget.Confirm(l.m.deps.Theme, widget.ConfirmSpec{
 		Title: "Ask for a preview?", Yes: "ask for it", Intent: kit.Call(kit.Jobs, func() tea.Cmd { return l.previewLookup() }),
-		Body: fmt.Sprintf("The service makes columns and a sample, with key %s. What a preview costs is not shown by public sources. No job is launched.", key.Name),
+		Body: fmt.Sprintf("The service makes columns and a sample, with key %s. Public sources do not show what a preview costs. No job is launched.", key.Name),
 	})
 }
 

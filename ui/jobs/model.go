@@ -172,7 +172,7 @@ func (m *Model) Resumable() string {
 	if m.deps.Batches.Attended() == 0 {
 		return ""
 	}
-	return "The batch stops within seconds and keeps what has come until then. " + m.deps.Theme.Key("batches.resume") + " in Batches or 'zonedeck batch resume' goes on with it, and asks again for what had not come."
+	return "The batch stops within seconds and keeps what has come until then. " + m.deps.Theme.Key("batches.resume") + " in Batches or 'zonedeck batch resume' resumes it, and asks again for what had not come."
 }
 
 // Badges are how many of the listed jobs may have started, not known while the ledger cannot be read, and the batches

@@ -49,14 +49,14 @@ func (l *launch) paste(content string) (cmd tea.Cmd, ok bool) {
 	if cmd, long := tooLong(all); long {
 		return cmd, true
 	}
-	said := text.Counted(lines, "pasted line") + ": the job's inputs"
+	said := "pasted " + text.Counted(lines, "line") + " as the job's inputs"
 	switch source := l.form.Value(fieldSource); {
 	case all != pasted:
-		said = text.Counted(lines, "pasted line") + " added to the job's inputs"
+		said = "added " + text.Counted(lines, "line") + " to the job's inputs"
 	case source == sourceFile && l.form.Value(fieldPath) != "":
 		said += ", in place of the file"
 	case source == sourceTyped && l.typedInput() != "{}":
-		said += ", in place of the one that was typed"
+		said += ", in place of the typed one"
 	}
 	l.form.SetValue(fieldSource, sourcePaste)
 	l.form.SetValue(fieldPaste, all)

@@ -16,11 +16,11 @@ func TestPastedRowsBecomeTheInputsWhereverTheFocusIs(t *testing.T) {
 		typed string
 		said  string
 	}{
-		{"in the field of one address", nil, "", "3 pasted lines: the job's inputs"},
-		{"in place of what was typed", nil, "https://a.test/typed", "3 pasted lines: the job's inputs, in place of the one that was typed"},
-		{"on a choice that is not edited", []string{"shift+tab"}, "", "3 pasted lines: the job's inputs"},
-		{"on a toggle", []string{"tab", "tab", "tab", "tab"}, "", "3 pasted lines: the job's inputs"},
-		{"on an open list", []string{"tab", "tab", "tab", "enter"}, "", "3 pasted lines: the job's inputs"},
+		{"in the field of one address", nil, "", "pasted 3 lines as the job's inputs"},
+		{"in place of what was typed", nil, "https://a.test/typed", "pasted 3 lines as the job's inputs, in place of the typed one"},
+		{"on a choice that is not edited", []string{"shift+tab"}, "", "pasted 3 lines as the job's inputs"},
+		{"on a toggle", []string{"tab", "tab", "tab", "tab"}, "", "pasted 3 lines as the job's inputs"},
+		{"on an open list", []string{"tab", "tab", "tab", "enter"}, "", "pasted 3 lines as the job's inputs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fakeJobs{listing: typedListing()}
@@ -46,10 +46,10 @@ func TestARowThatIsPastedAddsToThoseThatAreThere(t *testing.T) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("esc")
 		s.Paste("https://a.test/2\nhttps://a.test/3\n")
-		s.Expect("2 pasted lines added to the job's inputs", "launch 3 inputs")
+		s.Expect("added 2 lines to the job's inputs", "launch 3 inputs")
 		s.Press("up") // Inputs
 		s.Paste("https://a.test/4")
-		s.Expect("1 pasted line added to the job's inputs", "launch 4 inputs")
+		s.Expect("added 1 line to the job's inputs", "launch 4 inputs")
 		s.Press("esc", "esc")
 		s.Expect("Discard what you filled in?")
 	})
@@ -65,7 +65,7 @@ func TestALineGoesIntoTheFieldWithTheFocus(t *testing.T) {
 		s.Press("tab", "tab", "tab", "tab")
 		s.Expect("›More")
 		s.Paste("https://a.test/8")
-		s.Expect("nothing can be pasted into More")
+		s.Expect("More takes no pasted text")
 		s.Paste("\n")
 		s.Expect("nothing was pasted: the text is empty")
 	})
@@ -88,7 +88,7 @@ func TestLinesPastedIntoTheListOfDataSetsAreTheInputsOfTheJob(t *testing.T) {
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Paste(threeRows)
-		s.Expect("3 pasted lines kept as the job's inputs: now pick their data set", "type to filter")
+		s.Expect("3 pasted lines kept as the job's inputs · now pick the data set", "type to filter")
 		s.Paste("https://a.test/4\nhttps://a.test/5\n")
 		s.Press("enter")
 		s.Expect("(•) pasted", "https://a.test/1", "https://a.test/5")
@@ -96,7 +96,7 @@ func TestLinesPastedIntoTheListOfDataSetsAreTheInputsOfTheJob(t *testing.T) {
 		s.Expect("launch 5 inputs")
 		s.Press("ctrl+o")
 		s.Paste(threeRows)
-		s.Expect("nothing was pasted: 3 lines of inputs, and no identifier; esc goes back to the form", "type to filter")
+		s.Expect("nothing was pasted: this is 3 lines of inputs, not an identifier; esc goes back to the form", "type to filter")
 		s.Press("esc")
 		s.Expect("launch 5 inputs")
 	})
@@ -106,7 +106,7 @@ func TestALineOfJSONPastedIntoTheListOfDataSetsIsTheInputsOfTheJob(t *testing.T)
 	flow(t, &fakeJobs{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Paste(`[{"url":"https://a.test/1"},{"url":"https://a.test/2"}]`)
-		s.Expect("1 pasted line kept as the job's inputs: now pick their data set", "type to filter")
+		s.Expect("1 pasted line kept as the job's inputs · now pick the data set", "type to filter")
 		s.Press("enter")
 		s.Expect("(•) pasted")
 		s.Press("ctrl+s")
@@ -118,7 +118,7 @@ func TestALinePastedIntoTheListOfDataSetsFilters(t *testing.T) {
 	flow(t, &fakeJobs{listing: typedListing()}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Paste("gd_none\n")
-		s.Expect("› gd_none", "enter takes them as an identifier")
+		s.Expect("› gd_none", "enter takes it as an identifier")
 		s.Press("ctrl+u")
 		s.Paste(strings.Repeat("https://a.test/1\n", 10_001))
 		s.Expect("nothing was pasted: the form holds 10 000 lines", "type to filter")
@@ -146,7 +146,7 @@ func TestALineOfJSONIsTheInputsWhereverItCannotBeAValue(t *testing.T) {
 				s.Expect("(•) one")
 				s.Press(c.reach...)
 				s.Paste(c.pasted)
-				s.Expect("1 pasted line: the job's inputs", "(•) pasted", "from what was pasted", "launch 1 input")
+				s.Expect("pasted 1 line as the job's inputs", "(•) pasted", "from what was pasted", "launch 1 input")
 				if f.read != strings.TrimSpace(c.pasted) {
 					t.Errorf("read %q", f.read)
 				}
@@ -184,7 +184,7 @@ func TestJSONThatAFieldTakesGoesIntoIt(t *testing.T) {
 			s.ExpectNot("pasted line")
 			s.Press("ctrl+u")
 			s.Paste(`[{"query":"lamps"}]`)
-			s.Expect("1 pasted line: the job's inputs", "✓ 1 input from what was pasted")
+			s.Expect("pasted 1 line as the job's inputs", "✓ 1 input from what was pasted")
 		})
 	}
 }

@@ -68,7 +68,7 @@ func TestAPreviewFillsInTheColumns(t *testing.T) {
 		f.check = nil
 		s.Type("lamps below 20 dollars")
 		s.Press("ctrl+l")
-		s.Expect("Ask for a preview?", "preview costs is not shown by public sources. No job is")
+		s.Expect("Ask for a preview?", "sources do not show what a preview costs. No job is")
 		s.Press("y")
 		s.Expect("Preview: take these columns?", "made from the query alone", "name: what it is called", "1 record in the sample:", `{"name":"Lamp`)
 		s.Press("y")

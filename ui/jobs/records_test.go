@@ -232,7 +232,7 @@ func TestTheRowsOfADownloadedResult(t *testing.T) {
 		s.Expect("3 of 5 000 rows", "Row 2 ")
 		s.Press("x")
 		s.Press("ctrl+s")
-		s.Expect("3 rows in rows-rows.ndjson")
+		s.Expect("wrote 3 rows to rows-rows.ndjson")
 		got, err := os.ReadFile("rows-rows.ndjson")
 		if err != nil || strings.Count(string(got), "\n") != 3 || !strings.Contains(string(got), `"id":7,`) {
 			t.Errorf("%q, %v", got, err)
@@ -295,7 +295,7 @@ func TestTheRowsOfADownloadedResult(t *testing.T) {
 		s.Press("x")
 		s.Expect("Export the difference, 4 702 rows")
 		s.Press("ctrl+s")
-		s.Expect("4702 rows in rows-changes.ndjson")
+		s.Expect("wrote 4702 rows to rows-changes.ndjson")
 		got, err = os.ReadFile("rows-changes.ndjson")
 		if err != nil || !strings.HasPrefix(string(got), `{"change":"changed","fields":[{"name":"brand","old":"brand X","old_type":"text","new":"brand 3","new_type":"text"}],"row":{"id":3,`) || !strings.Contains(string(got), `{"name":"brand","old":"gone","old_type":"text","new":"brand 10",`) {
 			t.Errorf("%.300s, %v", got, err)
@@ -349,7 +349,7 @@ func TestTheRowsOfAnExportStayUntilItIsWritten(t *testing.T) {
 		}
 		release()
 		s.Settle()
-		s.Expect("18 rows in rows-rows.ndjson")
+		s.Expect("wrote 18 rows to rows-rows.ndjson")
 		s.Press("s")
 		s.Expect("of 100 rows")
 	})
@@ -364,7 +364,7 @@ func TestTheFormatOfAnExportFollowsTheEndingOfItsName(t *testing.T) {
 		s.Press("enter", "left")
 		s.Expect("three.json ", "( ) NDJSON (•) JSON ( ) CSV")
 		s.Press("right", "ctrl+s")
-		s.Expect("3 rows in three.csv")
+		s.Expect("wrote 3 rows to three.csv")
 		if got, err := os.ReadFile("three.csv"); err != nil || !strings.HasPrefix(string(got), "id,list price (USD),") {
 			t.Errorf("%.60q, %v", got, err)
 		}
@@ -381,7 +381,7 @@ func TestADialogOfTheRecordsThatIsRefusedStays(t *testing.T) {
 		s.Press("ctrl+u")
 		s.Type("three.csv")
 		s.Press("ctrl+s")
-		s.Expect("3 rows in three.csv")
+		s.Expect("wrote 3 rows to three.csv")
 		s.Press("c")
 		s.Type("job-9")
 		s.Press("ctrl+s")

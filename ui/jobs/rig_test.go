@@ -440,7 +440,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s := start(t, f, "brightdata", 120, 40)
 		s.Expect("no jobs yet: n launches one", "A job makes the service collect many", "d      Download the result to a file.")
 		s.Press("n")
-		s.Expect("New job: reading the list of data sets", "nothing has these words: enter takes them as an identifier")
+		s.Expect("New job: reading the list of data sets", "nothing matches: enter takes it as an identifier")
 		s.Type("gd_products")
 		s.Press("enter")
 		s.Expect("New job", "check the inputs", "Nothing is launched yet")

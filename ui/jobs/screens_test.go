@@ -199,7 +199,7 @@ func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
 		fillDialog(s, "https://a.test/1")
 		s.AllowError("may have started")
 		s.Press("ctrl+s", "ctrl+s", "y")
-		s.Expect("! may have started", "never resent automatically", "connection reset after 412 bytes")
+		s.Expect("! may have started", "never sent again automatically", "connection reset after 412 bytes")
 		if len(f.triggered) != 1 || f.follows() != 0 {
 			t.Fatalf("%d triggers, %d watches, want 1 and 0", len(f.triggered), f.follows())
 		}

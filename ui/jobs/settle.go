@@ -57,7 +57,7 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 		item := widget.MenuItem{Label: o.Text, Intent: kit.Call(kit.Jobs, func() tea.Cmd { return st.by(s, nil, o) })}
 		switch o.Fate {
 		case service.DidNotStart:
-			item.Key, item.Note = "x", "mark it so"
+			item.Key, item.Note = "x", "marks it"
 			if o.Against != "" {
 				item.Note = "asks first"
 			}
@@ -75,7 +75,7 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 		items = append(items, item)
 	}
 	if s.Problem == nil {
-		title := fmt.Sprintf("%s: %s in the service's list may be it", s.Job.ID, text.Counted(len(s.Candidates), "job"))
+		title := fmt.Sprintf("%s: %s in the service's list", s.Job.ID, text.Counted(len(s.Candidates), "candidate"))
 		return widget.OpenMenu(st.m.deps.Theme, title, "", append(items, again))
 	}
 	// Nobody has looked: what marks the job is neither the first nor done by one key.
@@ -84,7 +84,7 @@ func (st *settling) offer(s service.Settlement) tea.Cmd {
 	if why := st.m.detail.showVerdict("The service's list could not be read", "", s.Problem); why != nil {
 		return tea.Sequence(open, why)
 	}
-	return tea.Batch(open, kit.Fail("the service's list: "+s.Problem.Error()))
+	return tea.Batch(open, kit.Fail(s.Problem.Error()))
 }
 
 // by settles a job as it was chosen. Where something speaks against that, it asks first.
@@ -107,7 +107,7 @@ func (st *settling) by(s service.Settlement, given ask.Answers, o service.FateOp
 			warning = err.Error()
 		}
 		if warning != "" {
-			out.text += "; none can come now: " + warning
+			out.text += "; none can arrive now: " + warning
 		}
 		return out, nil
 	}, func(out settled, err error) tea.Cmd {
@@ -134,7 +134,7 @@ func (st *settling) askDoubt(s service.Settlement, given ask.Answers, o service.
 		},
 	}
 	if o.Fate == service.DidNotStart {
-		spec.Title, spec.Yes = "Has "+id+" not started?", "mark it as not started"
+		spec.Title, spec.Yes = "Mark "+id+" as not started?", "mark it as not started"
 		spec.Body = fmt.Sprintf("%s If %s has started, the same inputs launched again are billed a second time.", widget.Sentence(q.Text), id)
 	}
 	return widget.Ask(st.m.deps.Theme, spec)

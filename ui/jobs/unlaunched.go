@@ -42,7 +42,7 @@ func (l *launch) rechosen() bool {
 func savedWords(whole, left service.Estimate) string {
 	switch saved := whole.Dollars - left.Dollars; {
 	case whole.Dollars < 0 || left.Dollars < 0:
-		return "what that saves is not known"
+		return "how much it saves is unknown"
 	case saved > 0:
 		return "saves about " + model.SmallDollars(saved)
 	default:

@@ -60,7 +60,7 @@ func TestAJobAboveItsCapComesWithinItByLeavingOut(t *testing.T) {
 	flow(t, f, "brightdata", 120, 36, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
 		s.Press("ctrl+s")
-		s.Expect("✗ max_cost: more than its cap", "[ ] 1 input of the last hour: what that saves is not known",
+		s.Expect("✗ max_cost: more than its cap", "[ ] 1 input of the last hour: how much it saves is unknown",
 			"1 of 4 inputs was launched as job-9 (ready). The inputs of job-", "7 (running), job-5 (ready) are not known: any of these may be", "among them.")
 		s.Press("down", "down", "space")
 		s.Expect("[x]", "✓ 2 inputs from what was pasted", "· 1 left out · a sample of 3", "launch 2 inputs")

@@ -239,7 +239,7 @@ func (m *Model) cancelJob(j model.Job) tea.Cmd {
 			m.list.put(job)
 		}
 		if err != nil {
-			return kit.Fail("cancel " + j.ID + ": " + err.Error())
+			return kit.Fail(j.ID + " was not cancelled: " + err.Error())
 		}
 		return tea.Batch(m.follow.begin(), kit.Info(job.ID+": "+job.State.Label()))
 	})

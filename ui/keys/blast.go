@@ -73,7 +73,7 @@ func (m *Model) scan(folders []string) tea.Cmd {
 		return nil
 	}, func(s scanned, err error) tea.Cmd {
 		if err != nil {
-			return kit.Info("the search through the folders was stopped")
+			return kit.Info("the folder search was stopped")
 		}
 		m.radius.scanned, m.radius.problems, m.radius.files = true, s.problems, m.radius.progress.Files
 		m.records.uses, m.radius.found = s.uses, s.found
@@ -170,7 +170,7 @@ func (m *Model) radiusLines(w int) []string {
 	case m.radius.scanned:
 		out = append(out, widget.Hung("", t.Muted, fmt.Sprintf("searched %s files in %s", text.Count(m.radius.files), strings.Join(m.radius.folders, ", ")), w)...)
 	case !m.radius.slot.Running() && unknown == "":
-		out = append(out, widget.Hung("", t.Muted, "searched: profiles, saved requests, running jobs and the records of keys; "+t.Key("keys.scan")+" searches folders, too", w)...)
+		out = append(out, widget.Hung("", t.Muted, "searched: profiles, saved requests, running jobs and key records; "+t.Key("keys.scan")+" searches folders, too", w)...)
 	}
 	for _, p := range m.radius.problems {
 		out = append(out, widget.Hung(t.Warn.Render("! "), t.Warn, p, w)...)
@@ -184,13 +184,13 @@ func usesCounted(live, measurable int) string {
 	case live == 0:
 		return "nothing known uses it"
 	case live == 1 && measurable == 1:
-		return "1 use, which is measurable"
+		return "1 use, measurable"
 	case live == 1:
-		return "1 use, which is not measurable"
+		return "1 use, not measurable"
 	case measurable == live:
-		return fmt.Sprintf("%d uses, all of them measurable", live)
+		return fmt.Sprintf("%d uses, all measurable", live)
 	}
-	return fmt.Sprintf("%s, %d of them measurable", text.Counted(live, "use"), measurable)
+	return fmt.Sprintf("%s, %d measurable", text.Counted(live, "use"), measurable)
 }
 
 // useText names a use, its reference and the value that it has.

@@ -29,7 +29,7 @@ func (u *uses) find(ctx context.Context, folders []string, progress func(radius.
 	id := radius.KeyID{Name: "etl-main", Profile: "local"}
 	found := []radius.Use{
 		{Kind: radius.Profile, Name: "local", Ref: "demo:key/etl-main", Last4: "f2a1"},
-		{Kind: radius.Recorded, Name: "nightly", Unmeasured: "the inventory records it by name only"},
+		{Kind: radius.Recorded, Name: "nightly", Unmeasured: "the inventory has only its name"},
 	}
 	if len(folders) == 0 {
 		if f := u.reading.Swap(nil); f != nil {
@@ -74,22 +74,22 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 			s.Press("j")
 		}
 		s.Press("b")
-		s.Expect("Blast radius", "2 uses, 1 of them measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory records it by name only", "s searches folders")
+		s.Expect("Blast radius", "2 uses, 1 measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory has only its name", "s searches folders")
 		s.Press("s")
 		s.Expect("Search folders", "/srv/etl")
 		s.Press("ctrl+s")
 		s.Expect("3 files, 2.0 KB · /srv/etl/.env", "1 running")
 		s.Press("esc") // stops it
-		s.Expect("the search through the folders was stopped", "0 running")
+		s.Expect("the folder search was stopped", "0 running")
 		s.Press("s", "ctrl+s")
 		close(find.go1)
 		s.Settle()
-		s.Expect("4 uses, 3 of them measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "searched 3 files in /srv/etl", "! /srv/etl/secret was not read: permission denied", "! /srv/etl/run.sh:7 holds the password of zone isp")
+		s.Expect("4 uses, 3 measurable", "git-tracked file: /srv/etl/deploy.sh:4 · ••••f2a1", "the console can prove it, with a value beside", "! /srv/etl/old.env:2 · ••••0a0a", "the value there has ended", "searched 3 files in /srv/etl", "! /srv/etl/secret was not read: permission denied", "! /srv/etl/run.sh:7 holds the password of zone isp")
 		if len(find.folders) != 1 || find.folders[0] != "/srv/etl" {
 			t.Errorf("looked through %q", find.folders)
 		}
 		s.Press("ctrl+r") // reads the rest again, not the folders
-		s.Expect("4 uses, 3 of them measurable", "/srv/etl/deploy.sh:4")
+		s.Expect("4 uses, 3 measurable", "/srv/etl/deploy.sh:4")
 		s.Press("l", "z", "G")
 		s.Expect("files that git tracks (value-in-git)", "seen: /srv/etl/deploy.sh:4")
 	})
@@ -139,7 +139,7 @@ func TestTheBlastRadiusIsOfTheValuesAsTheyAreNow(t *testing.T) {
 			t.Error("the references were resolved before anybody asked")
 		}
 		s.Press("b")
-		s.Expect("1 use, which is measurable", "profile twin · env:BD")
+		s.Expect("1 use, measurable", "profile twin · env:BD")
 	})
 }
 

@@ -81,7 +81,7 @@ func usesFound(ctx context.Context, find Uses) (map[keys.KeyID][]keys.KeyUse, er
 		err = errors.New(strings.Join(report.Problems, "; "))
 	}
 	if err != nil {
-		err = fmt.Errorf("not everything that may use a key could be read: %w", err)
+		err = fmt.Errorf("some uses of the keys could not be read: %w", err)
 	}
 	return uses, err
 }

@@ -43,7 +43,7 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 		},
 		widget.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "e.g. nightly-etl, CI"},
 		widget.Field{Name: fieldNote, Label: "Note", Value: k.Note},
-		widget.Field{Name: fieldCreated, Label: "Created", Value: dayText(k.Created), Placeholder: "e.g. 2025-05-01; empty: not known", Help: "When the key itself was made, however often its value was made anew.", Check: m.checkRotated},
+		widget.Field{Name: fieldCreated, Label: "Created", Value: dayText(k.Created), Placeholder: "e.g. 2025-05-01; empty: not known", Help: "When the key itself was made, not its present value.", Check: m.checkRotated},
 		widget.Field{Name: fieldAdvice, Kind: widget.FieldNote},
 	)
 	title := "Record a key"

@@ -222,7 +222,7 @@ func (m *Model) unread() string {
 	if m.reading() {
 		return "reading keys…"
 	}
-	return "the inventory is not read"
+	return "the inventory could not be read"
 }
 
 // selected returns the key under the cursor.

@@ -18,7 +18,7 @@ func TestAReadOnlyProfileChangesNoKey(t *testing.T) {
 			"!": "refresh: profile prod is read-only: it does not rotate keys",
 		} {
 			s.Press(key)
-			s.Expect(refused, "use another profile", "lift it with")
+			s.Expect(refused, "use another profile", "allow it with")
 			s.ExpectNot("Record a key", "Forget the key?", "Begin a refresh?")
 		}
 	})

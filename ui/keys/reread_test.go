@@ -51,10 +51,10 @@ func TestWhatWasReadBeforeARotationWentOnIsDropped(t *testing.T) {
 		r.reading.Store(&hold)
 		s.Send(kit.Addressed{View: kit.Keys, Msg: keys.RotationsChanged{}})
 		s.Press("enter")
-		s.Expect("! create: in the account settings, create a key", "enter takes the value")
+		s.Expect("! create: in the account settings, create a key", "enter asks for the value")
 		close(read)
 		s.Press("?", "esc")
-		s.Expect("! create: in the account settings, create a key", "enter takes the value")
+		s.Expect("! create: in the account settings, create a key", "enter asks for the value")
 	})
 }
 

@@ -74,5 +74,5 @@ func datesOf(p keystore.RotationPlan) string {
 	if refused, _ := p.Step(keystore.StepRefused, ""); refused.Done || !p.HasTakenOver() {
 		return ""
 	}
-	return " · the dates are those of the old value (••••" + p.OldLast4 + ") until it was seen refused"
+	return " · the dates are those of the old value (••••" + p.OldLast4 + ") until the console saw it refused"
 }

@@ -48,7 +48,7 @@ func TestARotationIsMeasuredWordByWord(t *testing.T) {
 			t.Errorf("valid are %v, kept is %d", r.service.valid, len(r.service.values))
 		}
 		s.Press("x", "s")
-		s.Expect("the report is in /reports/rotation-")
+		s.Expect("saved the report as /reports/rotation-")
 		for _, text := range r.service.saved {
 			if !strings.Contains(text, "# Rotation of prod") || strings.Contains(text, "value") && strings.Contains(text, "9f91-") {
 				t.Errorf("the report is %q", text)
@@ -70,7 +70,7 @@ func TestARehearsalComesFirst(t *testing.T) {
 			t.Error("a key was created")
 		}
 		s.Press("enter", "T")
-		s.Expect("the rotation itself is under way")
+		s.Expect("the rotation has already begun")
 	})
 }
 
@@ -105,11 +105,11 @@ func TestAPersonWorksTheAccountSettings(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		r.service.byHand = true
 		s.Press("R", "enter")
-		s.Expect("! create: in the account settings, create a key", "enter takes the value")
+		s.Expect("! create: in the account settings, create a key", "enter asks for the value")
 		s.Press("enter")
 		s.Expect("The new value of prod", "New value")
 		s.Press("ctrl+s")
-		s.Expect("paste the value, or name a reference")
+		s.Expect("paste the value or name a reference")
 		r.service.valid["made-by-hand-7777"] = "prod-new"
 		s.Press("enter")
 		s.Type("made-by-hand-7777")
@@ -147,7 +147,7 @@ func TestARefreshSaysWhatStandsStill(t *testing.T) {
 		s.Press("X")
 		s.Expect("Give up the rotation?")
 		s.Press("y")
-		s.Expect("was abandoned", "given up")
+		s.Expect("was given up", "given up")
 	})
 }
 
@@ -159,7 +159,7 @@ func TestARotationIsStoppedAndGoneOnWith(t *testing.T) {
 		s.Expect("● create: create a key", "esc stop")
 		s.Looks("rotation-running")
 		s.Press("esc")
-		s.Expect("stopped: what was done stands in the record", "enter goes on from here")
+		s.Expect("stopped: what was done is in the record", "enter continues from here")
 		s.Press("esc")
 		s.Expect("continue rotation", "Rotating  0 of 6 steps done, next: create")
 		close(r.service.gate)

@@ -14,7 +14,7 @@ func TestTheFinishOfARefreshByHandIsTheRefusal(t *testing.T) {
 		r, s := rotating(t, 120, 40)
 		r.service.byHand = true
 		s.Press("!")
-		s.Expect("everything that uses it stands still until it")
+		s.Expect("everything that uses it")
 		s.Press("enter") // the console refreshes nothing: it asks nothing
 		s.Expect("! refresh: in the account settings, refresh prod")
 		s.ExpectNot("Refresh the key?")
@@ -43,12 +43,12 @@ func TestAValueThatWasRefusedIsGivenAgain(t *testing.T) {
 		s.Press("R", "enter", "enter")
 		s.Type("mistyped-by-hand-6666")
 		s.Press("ctrl+s")
-		s.Expect("! create: the service does not accept the value that was given (••••6666)", "takes the place of that one", "enter takes the value", "give the value")
+		s.Expect("! create: the service does not accept the value that was given (••••6666)", "takes the place of that one", "enter asks for the value", "give the value")
 		if !strings.Contains(row(s, "the key itself"), "••••1111") {
 			t.Errorf("the key gives another value than the old one:\n%s", row(s, "the key itself"))
 		}
 		s.Press("enter")
-		s.Expect("The new value of prod", "empty: the one that is held is tried again")
+		s.Expect("The new value of prod", "empty: the held value is tried again")
 		s.Press("ctrl+s") // as it is
 		s.Expect("! create: the service does not accept the value that was given (••••6666)")
 		s.ExpectNot("The new value of prod")

@@ -52,7 +52,7 @@ func rotationStates() []rotationState {
 		{"rehearsal-failed", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.noRehearsal = errors.New("the emulator does not answer")
 			s.Press("R", "T")
-		}, []string{"✗ the rehearsal, by which nothing real", "› next"}},
+		}, []string{"✗ the rehearsal failed; nothing real", "› next"}},
 		{"rotated-already", nil, func(t *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("R")
 			k, _ := r.inventory.Get("prod")
@@ -62,23 +62,23 @@ func rotationStates() []rotationState {
 		{"stopped", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.gate = make(chan struct{})
 			s.Press("R", "enter", "esc")
-		}, []string{"! stopped: what was done stands in the record", "enter goes on from here"}},
+		}, []string{"! stopped: what was done is in the record", "enter continues from here"}},
 		{"value", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.byHand = true
 			s.Press("R", "enter")
-		}, []string{"! create: in the account settings, create", "enter takes the value"}},
+		}, []string{"! create: in the account settings, create", "enter asks for the value"}},
 		{"value-refused", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.byHand = true
 			s.Press("R", "enter", "enter")
 			s.Type("mistyped-by-hand-6666")
 			s.Press("ctrl+s")
-		}, []string{"! create: the service does not accept the value", "enter takes the value"}},
+		}, []string{"! create: the service does not accept the value", "enter asks for the value"}},
 		{"value-again", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.byHand = true
 			s.Press("R", "enter", "enter")
 			s.Type("mistyped-by-hand-6666")
 			s.Press("ctrl+s", "enter")
-		}, []string{"The new value of prod", "empty: the one that is held is tried again"}},
+		}, []string{"The new value of prod", "empty: the held value is tried again"}},
 		{"file", []string{"/srv/app/.env"}, func(t *testing.T, r *rig, s *uitest.Screen) {
 			file := filepath.Join(t.TempDir(), ".env")
 			noerr.Must(t, os.WriteFile(file, []byte("KEY=old-value-of-prod-1111\n"), 0o600))
@@ -94,7 +94,7 @@ func rotationStates() []rotationState {
 			s.Press("R", "enter", "enter")
 			delete(r.service.valid, "new-value-1-of-prod-9f91")
 			s.Press("enter")
-		}, []string{"✗ the call of profile acme: The service rejects the key.", "enter goes on from here"}},
+		}, []string{"✗ the call of profile acme: The service rejects the key.", "enter continues from here"}},
 		{"test-person", []string{"nightly"}, func(_ *testing.T, _ *rig, s *uitest.Screen) {
 			s.Press("R", "enter", "enter", "v", "ctrl+s", "enter")
 		}, []string{"! test nightly: the console cannot make its call", "v vouches for it"}},
@@ -104,7 +104,7 @@ func rotationStates() []rotationState {
 		{"delete-by-hand", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			given(r, s)
 			s.Press("enter", "enter")
-		}, []string{"› delete: delete the old key", "You delete it in the account settings", "Every user above was seen"}},
+		}, []string{"› delete: delete the old key", "Delete it in the account settings", "Every user above was seen"}},
 		{"deleting-by-hand", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			given(r, s)
 			s.Press("enter", "enter", "enter")
@@ -126,7 +126,7 @@ func rotationStates() []rotationState {
 			s.Press("R", "enter", "enter", "enter")
 			r.service.stays = true
 			s.Press("enter", "y")
-		}, []string{"✗ the old value is still accepted", "✗ failed", "enter goes on from here"}},
+		}, []string{"✗ the old value is still accepted", "✗ failed", "enter continues from here"}},
 		{"watched", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.stranger = true
 			s.Press("R", "enter", "enter", "enter", "enter", "y")
@@ -141,11 +141,11 @@ func rotationStates() []rotationState {
 		}, []string{"? not looked at: calls of others"}},
 		{"report", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "x") }, []string{"Report", "copy as Markdown"}},
 		{"give-up", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "X") }, []string{"Give up the rotation?"}},
-		{"given-up", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "X", "y") }, []string{"was abandoned; its record stays", "given up"}},
+		{"given-up", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "X", "y") }, []string{"was given up; its record stays", "given up"}},
 		{"refresh-by-hand", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.byHand = true
 			s.Press("!", "enter")
-		}, []string{"! refresh: in the account settings, refresh prod", "enter takes the value"}},
+		}, []string{"! refresh: in the account settings, refresh prod", "enter asks for the value"}},
 		{"refresh-set", []string{"nightly"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("!", "enter", "y") }, []string{"[✓] refresh · measured", "! set nightly"}},
 		{"refresh-done", nil, func(_ *testing.T, _ *rig, s *uitest.Screen) {
 			s.Press("!", "enter", "y", "enter", "enter")
@@ -184,7 +184,7 @@ func TestEachStateOfAPasswordsRotationHasItsScreen(t *testing.T) {
 			s.Press("enter", "enter", "enter")
 			r.service.thenNone = true
 			s.Press("enter", "y")
-		}, []string{"✗ the new password was not accepted beside the old one", "enter goes on from here"}},
+		}, []string{"✗ the new password was not accepted beside the old one", "enter continues from here"}},
 		{"removed-give-up", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			s.Press("enter", "enter", "enter")
 			r.service.thenNone = true

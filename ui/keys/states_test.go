@@ -47,7 +47,7 @@ func TestTheStatesOfTheList(t *testing.T) {
 		"list-no-match":     {acme, []model.Key{healthyKey()}, []string{"/"}, "level:admin", []string{"enter"}, []string{"nothing matches: esc shows all keys"}},
 		"list-wrong-filter": {acme, []model.Key{healthyKey()}, []string{"/"}, "zone:x", nil, []string{"unknown term"}},
 		"list-unread":       {unread, nil, nil, "", nil, []string{"reading keys…"}},
-		"list-damaged":      {damaged, nil, nil, "", nil, []string{"the inventory is not read", "keys.toml:3:1"}},
+		"list-damaged":      {damaged, nil, nil, "", nil, []string{"the inventory could not be read", "keys.toml:3:1"}},
 		"add-wrong":         {acme, []model.Key{healthyKey()}, []string{"a", "down", "down", "down", "enter"}, "soon", []string{"ctrl+s"}, []string{"✗"}},
 		"copied":            {acme, []model.Key{healthyKey()}, []string{"y", "f"}, "", nil, []string{"sent fingerprint (16 B)"}},
 		"forget-unknown":    {acme, []model.Key{{Name: "inherited"}}, []string{"X"}, "", nil, []string{"Forget the key?"}},
@@ -77,7 +77,7 @@ func (u everyUse) find(ctx context.Context, folders []string, progress func(radi
 		{Kind: radius.Profile, Name: "wide", Ref: "keyring:acme/prod", Unmeasured: "a variable of the profile stands for it: only the requests with that variable use it"},
 		{Kind: radius.SavedRequest, Name: "daily prices", Ref: "file:prod"},
 		{Kind: radius.RunningJob, Name: "job-7 (running)", Place: "acme", Ref: "keyring:acme/prod", Unmeasured: "it runs with the value that it was begun with: wait for its end"},
-		{Kind: radius.Recorded, Name: "nightly-etl", Unmeasured: "the inventory records it by name only: whoever runs it has to check a call"},
+		{Kind: radius.Recorded, Name: "nightly-etl", Unmeasured: "the inventory has only its name: whoever runs it has to check a call"},
 	}
 	if len(folders) == 0 {
 		return map[radius.KeyID][]radius.Use{id: found}, nil, nil

@@ -30,7 +30,7 @@ func TestAHalfDoneRotationDoesNotLookHealthy(t *testing.T) {
 			s.Press("R", "enter", "enter")
 			s.Expect("[✓] set keyring:acme/prod")
 			s.Press("esc", "l")
-			s.Expect("Rotating  2 of 6 steps done, next: test profile acme", "value (••••1111) until it was seen refused", "it is being rotated: rotating 2 of 6")
+			s.Expect("Rotating  2 of 6 steps done, next: test profile acme", "value (••••1111) until the console saw it", "it is being rotated: rotating 2 of 6")
 			if line := row(s, rotating); !strings.Contains(line, "prod") {
 				t.Errorf("its row is %q", line)
 			}
@@ -60,7 +60,7 @@ func TestAValueOfAnotherLevelStops(t *testing.T) {
 		s.Press("R", "enter", "enter")
 		s.Type("made-by-hand-7777")
 		s.Press("ctrl+s")
-		s.Expect("! create: the new value (••••7777) is accepted", "enter takes the value; v vouches for it", "! you")
+		s.Expect("! create: the new value (••••7777) is accepted", "enter asks for the value; v vouches for it", "! you")
 		s.Looks("rotation-level")
 		s.Press("v")
 		s.Type("meant so")

@@ -30,7 +30,7 @@ func TestKeysThatAreNotReadAreNotCounted(t *testing.T) {
 
 		session.Unread = errors.New("keys.toml:3:1: it is cut short")
 		s.Send(kit.SessionChanged{Session: session})
-		s.Expect("[1 Keys ?]", "Keys (5) · the inventory is not read", "keys.toml:3:1: it is cut short")
+		s.Expect("[1 Keys ?]", "Keys (5) · the inventory could not be read", "keys.toml:3:1: it is cut short")
 		s.Send(kit.Addressed{View: kit.Keys, Msg: kit.OpenKey{Name: "other"}})
 		s.ExpectNot("is not recorded")
 

@@ -182,7 +182,7 @@ func (m *Model) changed(c change, err error) tea.Cmd {
 			m.dialog.Problem = err.Error()
 			if conflict := (*keystore.ConflictError)(nil); c.base != nil && errors.As(err, &conflict) {
 				*c.base = conflict.Base
-				m.dialog.Problem += "; " + m.deps.Theme.Key("dialog.submit") + " again puts yours there"
+				m.dialog.Problem += "; " + m.deps.Theme.Key("dialog.submit") + " again replaces it with yours"
 			}
 		}
 		return kit.Fail(err.Error())

@@ -229,7 +229,7 @@ func (m *Model) detailLines(w int) []string {
 		return widget.Hung("! ", t.Warn, m.list.unread.Error(), w)
 	}
 	if !ok && len(m.list.keys) > 0 {
-		return []string{t.Muted.Render("no key is selected: the filter lets none through")}
+		return []string{t.Muted.Render("no key matches the filter")}
 	}
 	if !ok {
 		return []string{t.Muted.Render(t.Key("keys.add") + " records a key: its dates and where its value is, never the value")}

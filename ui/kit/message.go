@@ -86,14 +86,14 @@ func (s Session) Refused(what string) string {
 
 // WayOut is what the console says behind the refusal of a read-only profile.
 func WayOut(profile string) string {
-	return fmt.Sprintf("; use another profile, or lift it with the command 'edit profile %s'", profile)
+	return fmt.Sprintf("; use another profile, or allow it with the command 'edit profile %s'", profile)
 }
 
 // MissingKey says why there is no key to use: name is the one that was chosen, empty
 // for the profile's.
 func (s Session) MissingKey(name string) string {
 	if name = cmp.Or(name, s.Profile.Key); name == "" {
-		return "the profile names no key: choose one, or add one in Keys"
+		return "the profile has no key: choose one, or add one in Keys"
 	}
 	if s.Unread != nil {
 		return s.Unread.Error()

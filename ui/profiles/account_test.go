@@ -283,7 +283,7 @@ func TestNothingIsAskedWithoutAKeyOrADialect(t *testing.T) {
 		s.Press("ctrl+r")
 		s.Expect("the contract shows no call that lists an account")
 		s.Press("tab", "space", "ctrl+r")
-		s.Expect("type the key, or paste it")
+		s.Expect("type or paste the key")
 	})
 	if len(r.asked) != 0 {
 		t.Errorf("asked %d times", len(r.asked))

@@ -29,7 +29,7 @@ func (f *form) ask() tea.Cmd {
 	}
 	d := f.draft()
 	if d.Value.Empty() && f.secretRef() == "" {
-		cmd, _ := f.Form.Refuse(fieldValue, "type the key, or paste it: the account is asked by it")
+		cmd, _ := f.Form.Refuse(fieldValue, "type or paste the key: the account is asked with it")
 		return cmd
 	}
 	if f.doubt(d, "account.ask") {
@@ -73,7 +73,7 @@ func (f *form) unask() {
 	}
 	f.endAsking()
 	f.asking.times++
-	f.Form.SetNote(fieldAccount, widget.Note{Text: "not asked to the end: " + f.deps.Theme.Key("account.ask") + " asks again"})
+	f.Form.SetNote(fieldAccount, widget.Note{Text: "the account was not asked everything: " + f.deps.Theme.Key("account.ask") + " asks again"})
 }
 
 // secretRef is the reference of the key, where its value was not typed.
@@ -138,7 +138,7 @@ func (f *form) outdated() {
 
 // askAgain stands where a verdict was.
 func (f *form) askAgain() string {
-	return "what was asked has changed since: " + f.deps.Theme.Key("account.ask") + " asks again"
+	return "the form has changed since: " + f.deps.Theme.Key("account.ask") + " asks again"
 }
 
 // fillFound puts what the account said into the form, and the verdicts beside it.

@@ -59,7 +59,7 @@ func Commands(d Deps) []kit.Binding {
 		Intent: tea.Cmd(func() tea.Msg { return open(d, nil, "") }), Disabled: d.Refused,
 		Synonyms: "new account connect login",
 	}, {
-		Label: "move secrets", Group: group, Synonyms: "keyring passwords store", Help: "Move secrets to the keyring or to encrypted files, and what refers to them; each is read back before the old one is deleted.",
+		Label: "move secrets", Group: group, Synonyms: "keyring passwords store", Help: "Move secrets to the keyring or to encrypted files and update what refers to them; each is read back before the old one is deleted.",
 		Intent: tea.Cmd(func() tea.Msg { return move(d) }), Disabled: d.Refused,
 	}}
 	for i, name := range d.Profiles.Names() {
@@ -68,7 +68,7 @@ func Commands(d Deps) []kit.Binding {
 			Intent: d.Program.Switch(name),
 		}
 		if key := digit(i, name); key != "" {
-			b.Help = "Leave this profile and work with " + name + "; " + d.Theme.Key("console.profile") + " and " + key + " do so, too."
+			b.Help = "Leave this profile and work with " + name + "; " + d.Theme.Key("console.profile") + " and " + key + " do the same."
 		}
 		if name == d.Profiles.Current() {
 			b.Disabled = name + " is the profile in use"
@@ -88,7 +88,7 @@ func Commands(d Deps) []kit.Binding {
 	for _, p := range configured {
 		mayEdit, mayRemove := d.Refused, d.Refused
 		if p.ReadOnly { // it is edited to switch that off
-			mayEdit, mayRemove = "", cmp.Or(d.Refused, "it is read-only: 'edit profile "+p.Name+"' lifts that")
+			mayEdit, mayRemove = "", cmp.Or(d.Refused, "it is read-only: 'edit profile "+p.Name+"' allows it")
 		}
 		if p.Name == d.Profiles.Current() {
 			for i := range zones {

@@ -75,36 +75,36 @@ func (f *form) named() []widget.Field {
 		{Name: fieldPlain, Kind: widget.FieldNote, Value: plainText, Hidden: true},
 		{
 			Name: fieldStore, Label: "Key is in", Kind: widget.FieldChoice, Options: storeOptions(), Value: keystore.SchemeFile,
-			Help: "Keyring and age file take the value, and the passwords of the zones; of a variable or a command only the reference is kept. Nothing is ever stored in plain text.",
+			Help: "The keyring and the age file store the key and the zones' passwords; for a variable or a command only the reference is kept. Nothing is stored in plain text.",
 		},
 		{
 			Name: fieldValue, Label: "API key", Secret: true, Placeholder: "type or paste it, once", Check: f.checkValue,
 			Help: "It is masked, goes into the store when you save, and is never shown again.",
 		},
 		{Name: fieldSecret, Label: "Reference", Hidden: true, Check: kit.CheckRef},
-		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in the inventory (tab 4).", Check: f.checkKey, Mask: widget.MaskIf(f.checkKey)},
+		{Name: fieldKey, Label: "Key name", Value: p.Key, Placeholder: "as the profile", Help: "Its name in Keys.", Check: f.checkKey, Mask: widget.MaskIf(f.checkKey)},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels()},
 		{
 			Name: fieldReason, Label: "Why ADMIN", Hidden: true, Placeholder: "why it must be this key; it stands in History",
-			Help: "ADMIN is for people, and programs work by the key of a profile (contract 5.4): pick a USER key, or say why.",
+			Help: "ADMIN is for people, and programs use the key of a profile (contract 5.4): pick a USER key, or say why.",
 		},
 		{Name: fieldAccount, Label: "Account id", Value: string(p.Account), Placeholder: "such as hl_1234abcd", Check: f.checkAccount},
 		{Name: fieldEntry, Label: "Proxy preset", Kind: widget.FieldPick, Options: entries(), Placeholder: "the published addresses", Hidden: true},
 		{Name: fieldProxy, Label: "Proxy host", Value: p.ProxyHost, Placeholder: "such as proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(p.ProxyPort), Check: checkPort},
-		{Name: fieldPrefix, Label: "User prefix", Value: p.UsernamePrefix, Help: "The fixed word that the proxy usernames of the service begin with."},
+		{Name: fieldPrefix, Label: "User prefix", Value: p.UsernamePrefix, Help: "The fixed word that the service's proxy usernames begin with."},
 		{Name: fieldCA, Label: "CA file", Value: p.CA, Mask: maskPath(), Placeholder: "none, or what the service publishes", Help: "A PEM file to trust besides the system's: networks without identity check and the unlocker need it (contract 5.2)."},
 		{
-			Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 4, Value: zoneLines(p.Zones), Placeholder: "one a line: name product password", Check: checkZones, Mask: masked,
-			Help: "A password, or the reference to one. A password is masked, and goes into the store of the key when you save.",
+			Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 4, Value: zoneLines(p.Zones), Placeholder: "one per line: name product password", Check: checkZones, Mask: masked,
+			Help: "A password or a reference to one. A password is masked and goes into the key's store when you save.",
 		},
 		{Name: fieldAllowed, Label: "Domains", Value: strings.Join(p.AllowedDomains, " "), Placeholder: "every target; or such as shop.example.com *.example.com", Help: "The only targets that this profile fetches."},
-		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse what changes something"},
-		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job is refused if the upper end of its estimate is more, or is not known."},
+		{Name: fieldReadOnly, Label: "Read-only", Kind: widget.FieldToggle, Value: readOnly, Placeholder: "refuse everything that changes something"},
+		{Name: fieldMostCost, Label: "Job cap, $", Value: costText(p.MaxJobCost), Placeholder: "none", Check: checkCost, Help: "A job is refused if its highest estimate is more than this, or unknown."},
 		{Name: fieldTimeouts, Label: "Timeouts", Value: p.Timeouts.String(), Placeholder: "the products'; such as unlocker=4m browser=6m", Check: checkTimeouts, Help: "How long one attempt may take through the zones of a product."},
-		{Name: fieldTestURL, Label: "Test page", Value: p.TestURL, Placeholder: "none; such as https://example.com/", Help: "By this page a rotation proves keys and passwords."},
+		{Name: fieldTestURL, Label: "Test page", Value: p.TestURL, Placeholder: "none; such as https://example.com/", Help: "A rotation proves keys and passwords with this page."},
 		{Name: fieldTestText, Label: "It shows", Value: p.TestText, Placeholder: "text that only the test page shows", Help: "Without this text in the answer nothing is proved, whatever the status."},
-		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "Of the profile's name on every screen."},
+		{Name: fieldColor, Label: "Colour", Kind: widget.FieldChoice, Options: colors(), Value: p.Color, Help: "The color of the profile's name on every screen."},
 	}
 }
 
@@ -218,7 +218,7 @@ func costText(most float64) string {
 
 func checkCost(v string) error {
 	if n, err := strconv.ParseFloat(strings.TrimSpace(v), 64); strings.TrimSpace(v) != "" && (err != nil || !(n > 0) || math.IsInf(n, 0)) {
-		return errors.New("give dollars, more than 0, or nothing for no cap")
+		return errors.New("type dollars above 0, or leave it empty for no cap")
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (f *form) checkAccount(v string) error {
 	d := f.dialect()
 	_, err := d.ParseAccount(strings.TrimSpace(v))
 	if err != nil && model.MayBeToken(v) {
-		return errors.New("this may be a key's value, because it has a long word of letters and digits: an account id is such as hl_1234abcd")
+		return errors.New("this may be a key's value, because it has a long word of letters and digits: an account id looks like hl_1234abcd")
 	}
 	return err
 }

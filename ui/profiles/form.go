@@ -403,11 +403,11 @@ func (f *form) report(d service.Draft) (service.Report, error) {
 	var field *model.RequestError
 	switch {
 	case errors.As(err, &disputed) && r.Recorded:
-		err = fmt.Errorf("%w: correct it in Keys (4, e)", disputed)
+		err = fmt.Errorf("%w: correct its record in Keys", disputed)
 	case errors.As(err, &disputed):
 		err = fmt.Errorf("%w: choose %s as its level", disputed, disputed.Allows)
 	case errors.As(err, &field) && field.Field() == "level":
-		err = fmt.Errorf("%w: correct it in Keys (4, e), or write another name", field.Problems[0].Err)
+		err = fmt.Errorf("%w: correct its record in Keys, or type another name", field.Problems[0].Err)
 	case errors.As(err, &field):
 		err = field.Problems[0].Err
 	case err == nil && r.Valueless:

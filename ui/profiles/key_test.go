@@ -67,14 +67,14 @@ func TestAPastedKeyGoesIntoNoOtherField(t *testing.T) {
 	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		s.Press("tab", "tab", "tab")
 		s.Press("enter")
-		s.Expect("›API key", "nothing was typed into API key: type or paste it, or tab goes on without it")
+		s.Expect("›API key", "API key is empty: type or paste it, or tab skips it")
 		s.Press("shift+tab", "j") // it is not edited
 		s.Paste(typedKey)
 		s.Press("tab")
 		s.Expect("••••f2a1, stored when you save", "›Key name     etl")
 		s.Press("tab")
 		s.Paste(typedKey)
-		s.Expect("›Key level", "nothing can be pasted into Key level")
+		s.Expect("›Key level", "Key level takes no pasted text")
 		s.ExpectNot(typedKey[:12])
 	})
 }

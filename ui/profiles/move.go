@@ -41,7 +41,7 @@ func move(d Deps) tea.Msg {
 		widget.Field{Name: fieldStore, Label: "To", Kind: widget.FieldChoice, Options: stores, Value: keystore.SchemeFile},
 	))
 	dialog.Intro = "Each secret is written to the new store and read back. Then its references are switched, and only then is the old copy deleted. " +
-		"A variable, or what a command gives, stays as it is. An interrupted move is finished first, as it was begun."
+		"Variables and commands stay as they are. An interrupted move is finished first."
 	dialog.Submit, dialog.Deliberate, dialog.Width = "move", true, 84
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		var refs []string
@@ -52,7 +52,7 @@ func move(d Deps) tea.Msg {
 		return dialog.Run(func() (tea.Msg, error) {
 			moves, err := d.Profiles.MoveSecrets(d.Ctx, to, refs, nil)
 			if errors.Is(err, service.ErrNothing) {
-				return nil, errors.New("nothing is to be moved: it is in that store already")
+				return nil, errors.New("nothing to move: it is in that store already")
 			}
 			if err != nil {
 				return nil, err

@@ -16,7 +16,7 @@ func TestASecretMovesToAnotherStore(t *testing.T) {
 	flow(t, r, 120, 40, "move secrets", func(s *uitest.Screen) {
 		s.Expect("Move secrets", "all in the other store", "only then is the old copy deleted", "! there is no session bus")
 		s.Press("ctrl+s") // nothing is in the keyring
-		s.Expect("✗ nothing is to be moved")
+		s.Expect("✗ nothing to move")
 		s.Press("enter")
 		s.Expect("env:ACME_KEY", "key etl")
 		s.Type("etl")

@@ -36,7 +36,7 @@ func TestAReadOnlyProfileIsOpenedToSwitchThatOff(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	r = newRig(t, before+"read_only = true\n")
-	flow(t, r, 120, 40, "remove profile old", func(s *uitest.Screen) { s.Expect("it is read-only: 'edit profile old' lifts that") })
+	flow(t, r, 120, 40, "remove profile old", func(s *uitest.Screen) { s.Expect("it is read-only: 'edit profile old' allows it") })
 }
 
 // Only what the operator changed in the form is written.

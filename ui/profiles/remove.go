@@ -34,7 +34,7 @@ func removal(d Deps, name string) tea.Msg {
 	if len(r.Secrets) > 0 {
 		fields = append(fields, widget.Field{
 			Name: fieldWithSecrets, Label: "Secrets", Kind: widget.FieldToggle, Placeholder: "delete what is behind " + text.Counted(len(r.Secrets), "reference"),
-			Help: "Of the keyring and of the encrypted files; nothing else refers to them.",
+			Help: "From the keyring and the encrypted files; nothing else refers to them.",
 		})
 	}
 	goes := widget.Field{Name: "goes", Kind: widget.FieldNote, Value: whatGoes(r, false, false)}

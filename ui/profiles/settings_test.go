@@ -16,7 +16,7 @@ func TestTheCapOnTheCostOfAJobIsAField(t *testing.T) {
 		s.Press("ctrl+u")
 		s.Type("-1")
 		s.Press("ctrl+s")
-		s.Expect("give dollars, more than 0")
+		s.Expect("type dollars above 0")
 		s.Press("ctrl+u")
 		s.Type("0.25")
 		s.Press("ctrl+s")

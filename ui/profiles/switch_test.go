@@ -41,7 +41,7 @@ func TestTheDigitsOfProfilesStay(t *testing.T) {
 		s := r.start(t, 100, 30)
 		s.Press("ctrl+p")
 		s.Type("use profile zzz")
-		s.Expect("@ and 3 do so, too")
+		s.Expect("@ and 3 do the same")
 		s.Press("esc", "@", "1")
 		if len(r.switched) != 1 || r.switched[0] != "old" {
 			t.Errorf("switched to %v, want old", r.switched)

@@ -261,7 +261,7 @@ func TestATestShowsItsRoundsAndItsVerdict(t *testing.T) {
 		}
 		s.Press("z", "shift+tab", "shift+tab")
 		typeInto(s, 1, "fr")
-		s.Expect("! of another login")
+		s.Expect("! tested with another login")
 	})
 }
 

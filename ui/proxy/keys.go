@@ -61,8 +61,8 @@ func (m *Model) Bindings() []kit.Binding {
 func (m *Model) loginBindings() []kit.Binding {
 	return []kit.Binding{
 		{Name: "proxy.test", Keys: []string{"t", "ctrl+t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true, WhileTyping: true},
-		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page at once.", Group: "Credential", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
-		{Name: "proxy.exits", Keys: []string{"ctrl+n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest(), WhileTyping: true},
+		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page without asking first.", Group: "Credential", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
+		{Name: "proxy.exits", Keys: []string{"ctrl+n"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, check that it keeps its address.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest(), WhileTyping: true},
 		{Name: "proxy.all-logins", Keys: []string{"M", "ctrl+w"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins, WhileTyping: true},
 		{Name: "proxy.paste", Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
 		{Name: "proxy.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Synonyms: "export snippet", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy(), WhileTyping: true},
@@ -95,7 +95,7 @@ func (m *Model) whyNotCopy() string {
 		if m.session.Local && !m.session.Ready {
 			return "the local emulator is still starting"
 		}
-		return "the profile names no proxy_host"
+		return "the profile has no proxy_host"
 	}
 	if !m.zone().Product.NativeAccess() {
 		return m.zone().Product.Label() + " has no native access (contract 5.2)"

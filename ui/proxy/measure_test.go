@@ -39,7 +39,7 @@ func TestATestTicksOnlyWhatWasMeasured(t *testing.T) {
 		s.After(7 * time.Second)
 		s.Expect("✗ CONNECT   38 ms HTTP/1.1 407 Auth failed", "· TLS             not reached", "· request         not reached", "client_10000: username or password", "(dialect)")
 		s.Press("c")
-		s.Expect("the last test was presented no certificate")
+		s.Expect("the last test saw no certificate")
 	})
 }
 

@@ -43,8 +43,8 @@ func (m *Model) chooseKey() tea.Cmd {
 		Help: "The key of the API call; its level has to be OPS, LIMIT or ADMIN (contract 5.3).",
 	})
 	d := widget.NewFormDialog(m.deps.Theme, "New password of "+text.Clean(string(zone.Name)), form)
-	d.Intro = "Keys shows what uses the password, and takes the steps: nothing is done before the first of them."
-	d.Submit = "go on"
+	d.Intro = "Keys shows what uses the password and takes the steps. Nothing is done before the first one."
+	d.Submit = "continue"
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		return tea.Sequence(kit.CloseOverlay(d), kit.GotoTab(kit.Keys, kit.RotatePassword{Zone: string(zone.Name), Key: f.Value("key")}))
 	}

@@ -67,7 +67,7 @@ func (m *Model) resultLines(w int) []string {
 	}
 	var out []string
 	if username, _ := m.cred.Username(); username != m.test.username {
-		out = append(out, widget.Wrapped(t.Note, "! of another login: "+m.test.username, w)...)
+		out = append(out, widget.Wrapped(t.Note, "! tested with another login: "+m.test.username, w)...)
 	}
 	for _, l := range flowed(parts, w) {
 		out = append(out, ink.Render(l))

@@ -130,7 +130,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	m.form.SetValue(fieldZone, string(z.Name))
 	m.changed()
 	m.panes.At = paneForm
-	return kit.Info(fmt.Sprintf("the form has zone %s now: %s tests it", z.Name, m.deps.Theme.Key("proxy.test-now")))
+	return kit.Info(fmt.Sprintf("the form now has zone %s · %s tests it", z.Name, m.deps.Theme.Key("proxy.test-now")))
 }
 
 // nextLines are the next steps, each with its key, or with the reason why it is

@@ -62,7 +62,7 @@ func TestNextStepsAreKeys(t *testing.T) {
 		s.Press("b")
 		s.Expect("the profile has no remote browser zone")
 		s.Press("u")
-		s.Expect("the form has zone unlocker1 now", "zone-unlocker1")
+		s.Expect("the form now has zone unlocker1", "zone-unlocker1")
 		if f.tests() != 4 {
 			t.Errorf("%d tests, want 4: a step that fills the form sends nothing", f.tests())
 		}

@@ -38,9 +38,9 @@ func (m *Model) whyNotTrust() string {
 	case m.trust.known:
 		return ""
 	case m.test.done:
-		return "the last test was presented no certificate"
+		return "the last test saw no certificate"
 	default:
-		return "test first: the chain that a test is presented is checked"
+		return "test first: the page shows the certificates that a test saw"
 	}
 }
 
@@ -131,7 +131,7 @@ func (m *Model) chainLines(w int) []string {
 	out = append(out, "")
 	out = append(out, widget.Fact(t, "CA needed", r.Root, w)...)
 	if r.HostMismatch != "" {
-		out = append(out, widget.Hung(t.Muted.Render(text.Fit("host", 10)), t.Bad, r.HostMismatch+"; no CA mends that", w)...)
+		out = append(out, widget.Hung(t.Muted.Render(text.Fit("host", 10)), t.Bad, r.HostMismatch+"; no CA fixes that", w)...)
 	}
 	out = append(out, m.storeLines("system", r.System, w)...)
 	if r.File != nil {

@@ -210,7 +210,7 @@ func (m *Model) revealed(z model.Zone, copies bool, secret keystore.Secret, err 
 		return kit.Fail(fmt.Sprintf("password of zone %s: %v", z.Name, err))
 	}
 	if z.Name != m.zone().Name {
-		return kit.Warn("the zone was changed meanwhile: nothing was copied or shown")
+		return kit.Warn("nothing was copied or shown: the zone has changed meanwhile")
 	}
 	if copies {
 		return kit.CopySecret("password of "+string(z.Name), secret.Reveal())

@@ -64,7 +64,7 @@ func (m *Model) usernameLines(w int) []string {
 	out = append(out, widget.Fact(t, "password", m.passwordText(), w)...)
 	proxy := m.profile.ProxyAddr()
 	if proxy == "" {
-		proxy = "the profile names no proxy_host"
+		proxy = "the profile has no proxy_host"
 	}
 	for _, note := range m.session.Notes {
 		proxy += " · " + note

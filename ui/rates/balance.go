@@ -43,10 +43,10 @@ func (b *balance) Init() tea.Cmd {
 	})
 }
 
-// Bindings are read anew, close and the motions.
+// Bindings are reload, close and the motions.
 func (b *balance) Bindings() []kit.Binding {
 	return append([]kit.Binding{
-		{Name: "balance.read", Keys: []string{"r"}, Label: "read anew", Help: "Ask the account again.", Group: "Balance", Intent: readAgain{}},
+		{Name: "balance.read", Keys: []string{"r"}, Label: "reload", Help: "Ask the account again.", Group: "Balance", Intent: readAgain{}},
 		{Name: "balance.close", Keys: []string{"esc", "q", b.deps.Theme.Rebound.Key("console.balance")}, Label: "close", Help: "Close; what is being asked is cancelled.", Group: "Balance", Intent: leave{}},
 	}, widget.MotionBindings()...)
 }
@@ -72,7 +72,7 @@ func (b *balance) lines(w int) []string {
 	case b.trouble != "":
 		return widget.Indent(widget.Hung(th.Bad.Render("✗ "), th.Text, b.trouble, w-2))
 	}
-	spent := model.SmallDollars(m.Spent) + " this month, by UTC"
+	spent := model.SmallDollars(m.Spent) + " this month (UTC)"
 	var out []string
 	for _, f := range [][3]string{{"balance", m.Balance.String(), m.BalanceProblem}, {"spent", spent, m.SpentProblem}, {"key", m.Key}} {
 		if f[2] != "" {

@@ -54,7 +54,7 @@ func TestTheBalanceIsAskedForWhenItIsOpened(t *testing.T) {
 			s.Press("A")
 			s.Expect("asking the account; esc cancels")
 			s.After(time.Second)
-			s.Expect("$95.50, $4.50 not charged yet", "prepayment", "$20.00", "$4.50 this month, by UTC", "key", "books")
+			s.Expect("$95.50, $4.50 not charged yet", "prepayment", "$20.00", "$4.50 this month (UTC)", "key", "books")
 			s.ExpectNot("invents")
 			var bars []int
 			for line := range strings.Lines(s.Screen()) {

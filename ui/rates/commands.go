@@ -42,7 +42,7 @@ const group = "Profile"
 func Commands(d Deps) []kit.Binding {
 	b := kit.Binding{
 		Label: "measure the rates of the zones", Group: group, Synonyms: "prices",
-		Help:   "Ask the account what each zone cost, by a FINANCE or ADMIN key. Nothing is written until you save.",
+		Help:   "Ask the account what each zone cost, with a FINANCE or ADMIN key. Nothing is written until you save.",
 		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: d.chooseKey()} }),
 	}
 	if err := d.Account.Refusal(model.Key{}); err != nil {
@@ -71,7 +71,7 @@ func (d Deps) chooseKey() kit.Overlay {
 		Help: "The key of the API calls; its level has to be FINANCE or ADMIN (contract 5.3).",
 	})
 	dialog := widget.NewFormDialog(d.Theme, "What the zones of "+text.Clean(d.Profile)+" cost", form)
-	dialog.Intro = "The account is asked what each zone cost, one call for each. Divided by the requests or bytes of the same days that is a rate: measured, and no price list."
+	dialog.Intro = "The account is asked what each zone cost, one call per zone. The cost divided by the requests or bytes of the same days is the rate: measured, not from a price list."
 	dialog.Submit = "ask"
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		return tea.Sequence(kit.CloseOverlay(dialog), kit.OpenOverlay(newResult(d, f.Value(field))))

@@ -61,7 +61,7 @@ func charged() *account {
 		return model.Zone{Name: model.ZoneName(name), Product: p, Rate: r}
 	}
 	a := &account{slow: time.Second, profile: model.Profile{Name: "acme", Dialect: "brightdata", BaseURL: "https://api.example"}, costs: []model.ZoneCost{
-		{Zone: zone("idle", model.ProductISP, model.Rate{PerGB: 7}), Problem: "nothing was charged in this month and the last"},
+		{Zone: zone("idle", model.ProductISP, model.Rate{PerGB: 7}), Problem: "nothing was charged this month or last"},
 		{Zone: zone("unlocker", model.ProductUnlocker, model.Rate{}), From: day(10, 1), To: day(11, 1), Dollars: 3, Requests: 2000, Rate: model.Rate{Per1000: 1.5}},
 		{Zone: zone("dc", model.ProductDatacenter, model.Rate{PerGB: 9}), From: day(10, 1), To: day(11, 1), Dollars: 0.5, Bytes: 1e9, Rate: model.Rate{PerGB: 0.5}},
 	}}
@@ -105,7 +105,7 @@ func TestRatesAreMeasuredShownAndWrittenOnlyWhenSaved(t *testing.T) {
 		flow(t, a, size[0], size[1], nil, func(s *uitest.Screen) {
 			s.Expect("What the zones of acme cost", "›Key  books  FINANCE")
 			s.Press("ctrl+s")
-			s.Expect("asking the account by key books")
+			s.Expect("asking the account with key books")
 			s.Press("s")
 			s.Expect("the account is being asked")
 			s.After(time.Second)
@@ -114,7 +114,7 @@ func TestRatesAreMeasuredShownAndWrittenOnlyWhenSaved(t *testing.T) {
 				t.Fatalf("asked by %v, and %v was written unasked", a.by, a.written)
 			}
 			s.Press("s")
-			s.Expect("2 rates written into profile acme")
+			s.Expect("wrote 2 rates into profile acme")
 			s.ExpectNot("What the zones")
 			if len(a.written) != 2 || a.written["unlocker"] != (model.Rate{Per1000: 1.5}) || a.written["dc"] != (model.Rate{PerGB: 0.5}) {
 				t.Errorf("%v", a.written)
@@ -127,7 +127,7 @@ func TestWhatStandsInTheProfileIsShownBesideTheMeasuredRate(t *testing.T) {
 	flow(t, charged(), 120, 40, nil, func(s *uitest.Screen) {
 		s.Press("ctrl+s")
 		s.After(time.Second)
-		s.Expect("-              now $7 per GB; nothing was charged in this month and the last", "now unpriced; $3.00 for requests: 2000, the account's cost of 2026-10-01 to",
+		s.Expect("-              now $7 per GB; nothing was charged this month or last", "now unpriced; $3.00 for requests: 2000, the account's cost of 2026-10-01 to",
 			"$0.5 per GB    now $9 per GB; $0.5000 for bytes: 1000000000")
 	})
 }

@@ -49,12 +49,12 @@ func (r *result) Init() tea.Cmd {
 
 // Bindings are save, close and the motions.
 func (r *result) Bindings() []kit.Binding {
-	keep := kit.Binding{Name: "rates.save", Keys: []string{"s"}, Label: "save the rates", Help: "Write the measured rates into the profile, in place of those that stand there.", Group: "Rates", Intent: save{}}
+	keep := kit.Binding{Name: "rates.save", Keys: []string{"s"}, Label: "save the rates", Help: "Write the measured rates into the profile in place of the old ones.", Group: "Rates", Intent: save{}}
 	switch {
 	case r.work.Running():
 		keep.Disabled = "the account is being asked"
 		if r.saving {
-			keep.Disabled = "they are being written"
+			keep.Disabled = "the rates are being written"
 		}
 	case len(measuredRates(r.costs)) == 0:
 		keep.Disabled = "no rate was measured"
@@ -79,7 +79,7 @@ func (r *result) Update(msg tea.Msg) tea.Cmd {
 				r.trouble = err.Error()
 				return nil
 			}
-			return tea.Batch(kit.CloseOverlay(r), kit.Info(text.Counted(len(rates), "rate")+" written into profile "+r.deps.Profile))
+			return tea.Batch(kit.CloseOverlay(r), kit.Info("wrote "+text.Counted(len(rates), "rate")+" into profile "+r.deps.Profile))
 		})
 	case leave:
 		if !r.saving {
@@ -101,13 +101,13 @@ func (r *result) lines(w int) []string {
 	case r.saving:
 		lines = []string{th.Accent.Render("● ") + "writing the rates…"}
 	case r.work.Running():
-		lines = widget.Hung(th.Accent.Render("● "), th.Text, "asking the account by key "+r.key+", one call for each zone; esc cancels", w-2)
+		lines = widget.Hung(th.Accent.Render("● "), th.Text, "asking the account with key "+r.key+", one call per zone; esc cancels", w-2)
 	case n == 0:
 		lines = widget.Hung(th.Warn.Render("! "), th.Text, "No rate was measured: there is nothing to save.", w-2)
 	case r.deps.Refused != "":
 		lines = widget.Hung(th.Muted.Render("· "), th.Text, "Nothing is written: "+r.deps.Refused+".", w-2)
 	default:
-		lines = widget.Hung(th.KeyHint.Render("["+th.Key("rates.save")+"] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+", in place of what stands there. Zones without one keep theirs.", w-2)
+		lines = widget.Hung(th.KeyHint.Render("["+th.Key("rates.save")+"] "), th.Text, "writes the measured rates into profile "+r.deps.Profile+" in place of the old ones. Zones without a measured rate keep theirs.", w-2)
 	}
 	names := 16
 	for _, c := range r.costs {

@@ -54,7 +54,7 @@ func Commands(d Deps) []kit.Binding {
 			Intent: open(func(d Deps) kit.Overlay { return newTimeForm(d) }),
 		},
 		{
-			Label: "Emulator: begin again…", Group: group, Synonyms: "reset restart clear", Help: "Its first day again: time, keys, zones and jobs.",
+			Label: "Emulator: begin again…", Group: group, Synonyms: "reset restart clear", Help: "Start over from the first day: time, keys, zones and jobs.",
 			Disabled: cmp.Or(why, "end every zonedeck, then run 'zonedeck emulate reset'"),
 		},
 	}

@@ -236,6 +236,6 @@ func (f *faultForm) add(values *widget.Form) tea.Cmd {
 	d := f.deps
 	return f.Run(func() (tea.Msg, error) {
 		added, err := d.Emulator.AddFault(d.Ctx, r)
-		return kit.Toast{Text: fmt.Sprintf("%s is set at the %s: %s, %s", added.ID, added.Point, added.Effect(), added.Scope())}, err
+		return kit.Toast{Text: fmt.Sprintf("added %s at the %s: %s, %s", added.ID, added.Point, added.Effect(), added.Scope())}, err
 	})
 }

@@ -136,7 +136,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 		}
 		return widget.Confirm(d.Theme, widget.ConfirmSpec{
 			Title: "Remove the fault?", Yes: "remove it", Intent: kit.ForOverlay{Overlay: l, Msg: removeNow{f.ID}},
-			Body: f.ID + " at the " + f.Point + " (" + f.Effect() + ", " + f.Scope() + ") hit " + text.Count(int(f.Hits)) + " of " + text.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
+			Body: f.ID + " at the " + f.Point + " (" + f.Effect() + ", " + f.Scope() + ") hit " + text.Count(int(f.Hits)) + " of " + text.Count(int(f.Calls)) + " calls. Its counters are removed with it; space switches it off and keeps it.",
 		})
 	case removeNow:
 		return l.change(func(ctx context.Context) error { return d.Emulator.RemoveFault(ctx, msg.id) })

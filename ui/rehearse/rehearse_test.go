@@ -155,7 +155,7 @@ func TestACommonFaultIsOneChoiceAway(t *testing.T) {
 			s.Type("429 five")
 			s.Press("enter", "ctrl+s")
 			s.ExpectNot("Add a fault")
-			s.Expect("fault-1 is set at the target")
+			s.Expect("added fault-1 at the target")
 			if r := e.last(t); r.Point != "target" || r.Effect() != "too_fast retry_after=2s" || r.Scope() != "times=5" {
 				t.Errorf("%+v", r)
 			}
@@ -196,7 +196,7 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 		s.Type("probability=0.5")
 		s.Press("ctrl+s")
 		s.ExpectNot("Add a fault")
-		s.Expect("fault-1 is set at the api")
+		s.Expect("added fault-1 at the api")
 		if r := e.last(t); r.Effect() != "cut after=512" || r.Scope() != "zone=isp_demo path=/request from=3 probability=0.5" {
 			t.Errorf("%q %q", r.Effect(), r.Scope())
 		}
@@ -212,7 +212,7 @@ func TestFieldsThatAPointDoesNotKnowAreNotSent(t *testing.T) {
 		s.Expect("(•) webhook", "late  the webhook waits")
 		s.ExpectNot("Zone", "Dataset")
 		s.Press("ctrl+s")
-		s.Expect("is set at the webhook")
+		s.Expect("at the webhook")
 		if r := e.last(t); r.Action != "late" || r.Fields["zone"] != "" || r.Fields["probability"] != "0.3" {
 			t.Errorf("%+v", r)
 		}
@@ -227,7 +227,7 @@ func TestARefusalKeepsTheForm(t *testing.T) {
 		e.set(func() { e.err = nil })
 		s.Press("ctrl+s")
 		s.ExpectNot("Add a fault")
-		s.Expect("fault-1 is set")
+		s.Expect("added fault-1")
 	})
 }
 
@@ -251,7 +251,7 @@ func TestTheListCountsSwitchesAndRemoves(t *testing.T) {
 			s.Press("space")
 			s.ExpectNot("○ off")
 			s.Press("X")
-			s.Expect("Remove the fault?", "slow-api at the api", "4 of 5", "calls.", "forgets")
+			s.Expect("Remove the fault?", "slow-api at the api", "4 of 5", "calls.", "Its counters")
 			s.After(time.Second) // a question takes no key at once
 			s.Press("n")
 			s.Expect("slow-api")

@@ -25,7 +25,7 @@ func newTimeForm(d Deps) *widget.FormDialog {
 		Check: func(v string) error { _, err := model.ParseSpan(strings.TrimSpace(v)); return err },
 	}))
 	f.Intro = "The emulator's time is " + widget.Moment(d.Now(), d.Now()) + ". Keys expire and rotations come due as if the time had passed."
-	f.Submit = "go on"
+	f.Submit = "continue"
 	f.OnSubmit = f.ask
 	return f.FormDialog
 }

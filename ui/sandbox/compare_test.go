@@ -41,7 +41,7 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.Expect("Comparison · http://lab.test/ok · 1 run", "›★  unlocker_demo", "★ winner: unlocker_demo by Native", "unlocker_demo by Native")
 		sent(6)
 		b.Press("a")
-		b.Expect("The form has unlocker_demo by Native now", "Request", "Will be sent")
+		b.Expect("The form now has unlocker_demo by Native", "Request", "Will be sent")
 		b.Press("ctrl+w")
 		b.Expect("Comparison · http://lab.test/ok", "unlocker_demo by Native") // the same comparison: nothing is sent
 		b.Press("home", "down", "enter")
@@ -55,7 +55,7 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.Expect("unlocker_demo by Native", "datacenter_demo")
 		sent(6 + 2 + 6)
 		b.Press("home", "o")
-		b.Expect("The form has datacenter_demo by API now", "Request")
+		b.Expect("The form now has datacenter_demo by API", "Request")
 		sent(6 + 2 + 6)
 	})
 }

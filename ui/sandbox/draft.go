@@ -209,7 +209,7 @@ func (m *Model) check(d draft) (fetch.Report, []problem) {
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(waiting)) {
-		out = append(out, problem{f, doubt, strings.Join(waiting[f], ", ") + " without a value yet: sending asks for it"})
+		out = append(out, problem{f, doubt, "no value yet for " + strings.Join(waiting[f], ", ") + ": sending asks for it"})
 	}
 	return report, out
 }

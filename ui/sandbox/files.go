@@ -38,7 +38,7 @@ func restoreSaved(m *Model) tea.Cmd {
 		case err != nil:
 			return kit.Fail(err.Error())
 		}
-		return kit.Send(kit.Toast{Text: name + " is back among the saved requests.", About: kit.AboutSaved})
+		return kit.Send(kit.Toast{Text: name + " is back among the saved requests · " + m.deps.Theme.Key("sandbox.saved-requests") + " lists them.", About: kit.AboutSaved})
 	})
 }
 
@@ -50,7 +50,7 @@ func writeHAR(m *Model) tea.Cmd {
 		if err != nil {
 			return kit.Fail("The HAR file could not be written: " + err.Error())
 		}
-		return kit.Info("Written as " + file + "; credentials are redacted.")
+		return kit.Info("Wrote " + file + "; credentials are redacted.")
 	})
 }
 
@@ -63,7 +63,7 @@ func keepBody(m *Model) tea.Cmd {
 		if err != nil {
 			return kit.Fail("The body could not be kept: " + err.Error())
 		}
-		return kit.Info("The body is kept as " + file + ".")
+		return kit.Info("Saved the body as " + file + ".")
 	})
 }
 
@@ -93,7 +93,7 @@ func (m *Model) askName() tea.Cmd {
 	req := m.template()
 	form := widget.NewForm(m.deps.Theme, widget.Field{
 		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "e.g. shop/cart v2", Check: fetch.CheckRequestName,
-		Value: m.form.opened, Help: "Folders stand before it, as in shop/cart.",
+		Value: m.form.opened, Help: "Put folders before the name, as in shop/cart.",
 	})
 	d := widget.NewFormDialog(m.deps.Theme, "Save the request", form)
 	d.Intro = "It is saved as a plain TOML file with the key's name. Secret headers are left out, unless they are variables: {{name}}."
@@ -128,7 +128,7 @@ func (m *Model) saved(s saving, omitted []string, err error) tea.Cmd {
 		return kit.Fail("The request could not be saved: " + err.Error())
 	}
 	m.form.opened = s.name
-	text := "Saved as " + s.name + "."
+	text := "Saved as " + s.name + " · " + m.deps.Theme.Key("sandbox.saved-requests") + " opens it."
 	if len(omitted) > 0 {
 		text += " Left out, because a secret does not belong in a file: " + strings.Join(omitted, ", ") + "."
 	}
@@ -156,7 +156,7 @@ func (m *Model) askReplace(s saving, old model.FetchRequest, err error) tea.Cmd 
 	}
 	if len(changes) == 0 {
 		m.form.opened = s.name
-		return kit.Info(s.name + " holds this request already.")
+		return kit.Info(s.name + " already holds this request.")
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Replace " + s.name + "?",

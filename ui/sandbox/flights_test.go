@@ -78,7 +78,7 @@ func TestQuittingAsksWhileARequestIsInFlightBehindAnother(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		sendThree(b)
 		b.Press("esc", "ctrl+c")
-		b.Expect("2 pieces of work are in flight")
+		b.Expect("2 operations are in flight")
 	})
 }
 

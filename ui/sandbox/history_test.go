@@ -71,7 +71,7 @@ func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
 		}
 		b.Type("shop")
 		b.Press("ctrl+s")
-		b.Expect("Saved as shop.")
+		b.Expect("Saved as shop · ctrl+o opens it.")
 		if _, ok := b.store.kept["shop"]; !ok {
 			t.Fatalf("kept: %v", b.store.kept)
 		}
@@ -84,13 +84,13 @@ func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
 		b.Press("alt+w")
 		b.Expect(`st/json","format":"raw"}`, "Nothing was sent")
 		b.Press("ctrl+s", "ctrl+s") // the name is kept; nothing has changed
-		b.Expect("shop holds this request already.")
+		b.Expect("shop already holds this request.")
 		r.Body, r.Method = "other", "POST"
 		b.store.kept["shop"] = r
 		b.Press("ctrl+s", "ctrl+s")
 		b.Expect("Replace shop?", "body: other → nothing", "method: POST → GET")
 		b.Press("y")
-		b.Expect("Saved as shop.")
+		b.Expect("Saved as shop · ctrl+o opens it.")
 		if got := b.store.kept["shop"]; got.Body != "" {
 			t.Errorf("kept %+v", got)
 		}

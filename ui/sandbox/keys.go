@@ -111,7 +111,7 @@ func (m *Model) turnPage(by int) tea.Cmd {
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
 	if m.compare.Open() {
-		return append(m.compare.Bindings(), refuserBinding("esc ends the comparison, then it can be asked of a refused fetch"))
+		return append(m.compare.Bindings(), refuserBinding("esc closes the comparison: then ask this of a refused fetch"))
 	}
 	out := m.sendBindings()
 	switch v := m.viewer(); {
@@ -249,7 +249,7 @@ func (m *Model) fileBindings() []kit.Binding {
 		undo.Disabled = "no step has filled the form"
 	}
 	return []kit.Binding{
-		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Empty the form but for zone, access method and key, and edit the URL. " + m.deps.Theme.Key("sandbox.undo") + " brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
+		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Clear the form except zone, access method and key, and edit the URL. " + m.deps.Theme.Key("sandbox.undo") + " brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
 		{Name: "sandbox.save", Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
 		{Name: "sandbox.saved-requests", Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
 		m.valuesBinding(),

@@ -237,7 +237,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	d := m.form.draft()
 	d.Zone = string(z.Name)
 	m.setForm(d)
-	return m.form.notify("The form has zone " + d.Zone + " now. " + m.deps.Theme.Key("sandbox.send") + " sends.")
+	return m.form.notify("The form now has zone " + d.Zone + ". " + m.deps.Theme.Key("sandbox.send") + " sends.")
 }
 
 // nextMark shows the next evidence in the body.
@@ -296,13 +296,13 @@ func (m *Model) raiseTimeout(msg runStep) tea.Cmd {
 	if !msg.sure {
 		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 			Title: "Set a longer timeout?", Yes: "set it", View: kit.Sandbox, Intent: runStep{step: msg.step, sure: true},
-			Body: fmt.Sprintf("Profile %s then gives one attempt %v (%s), unless the request says otherwise.\nNothing is sent by this.", profile, d, product.Label()),
+			Body: fmt.Sprintf("Profile %s then gives one attempt %v (%s), unless the request says otherwise.\nThis sends nothing.", profile, d, product.Label()),
 		})
 	}
 	return func() tea.Msg {
 		if err := timeouts.SetTimeout(ctx, product, d); err != nil {
 			return kit.Toast{Kind: kit.ToastError, Text: "the timeout was not set: " + err.Error()}
 		}
-		return kit.Toast{Text: fmt.Sprintf("timeout of %s in profile %s: %v", product, profile, d)}
+		return kit.Toast{Text: fmt.Sprintf("set the timeout of %s in profile %s to %v", product, profile, d)}
 	}
 }

@@ -120,8 +120,8 @@ func (m *Model) importPage(got fetch.Imported) kit.Overlay {
 					out = append(out, widget.Wrapped(ink, "· "+n, w-2)...)
 				}
 			}
-			list("Secrets and what stands for them", th.Text, got.Replaced)
-			list("Not taken", th.Warn, got.Dropped)
+			list("Secrets and their placeholders", th.Text, got.Replaced)
+			list("Left out", th.Warn, got.Dropped)
 			return widget.Indent(out)
 		},
 		Closing: kit.Binding{Name: "page.close", Keys: []string{"enter", "esc", "q"}, Label: "close", Help: "Close the page; the form keeps what was pasted.", Intent: kit.Close{}},

@@ -96,7 +96,7 @@ func TestAVariableOfTheFormIsResolvedOrAskedFor(t *testing.T) {
 		b.vars.values["key"] = model.Variable{Ref: "env:KEY"}
 		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD http://lab.test/$page -H \"X-Api-Key: $key\" -H \"Authorization: Bearer $token\" -H \"X-Q: $q\"")
 		b.Press("enter") // the page about the other host
-		b.Expect("lab.test/{{page}}", "GET http://lab.test/sh", "✗ {{token}}, {{q}}")
+		b.Expect("lab.test/{{page}}", "GET http://lab.test/sh", "✗ no value yet for {{token}},")
 		b.Press("ctrl+j")
 		b.Expect("Values for this request", "token", "q")
 		b.Type("hunter2")
@@ -125,7 +125,7 @@ func TestADeletedRequestIsBroughtBackFromTheSandbox(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.store.deleted = "shop/cart"
 		b.Press("O")
-		b.Expect("shop/cart is back among the saved requests.")
+		b.Expect("shop/cart is back among the saved requests · ctrl+o")
 		b.Press("2", "ctrl+p")
 		b.Type("bring back")
 		b.Press("enter")
@@ -162,7 +162,7 @@ func TestAVariableGetsAnotherValue(t *testing.T) {
 		b.Type("hunter2")
 		b.ExpectNot("hunter2")
 		b.Press("ctrl+s")
-		b.Expect("GET http://lab.test/cart/", "{{q}} without a value yet")
+		b.Expect("GET http://lab.test/cart/", "no value yet for {{q}}")
 		if v := b.vars.values["token"]; v.Ref != "asked:token" {
 			t.Errorf("the secret that was typed is %+v", v)
 		}
@@ -188,7 +188,7 @@ func TestTheFetchOnScreenIsWrittenAsHAR(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
 		b.Press("E")
-		b.Expect("Written as /downloads/f", ".har; credentials are redacted.")
+		b.Expect("Wrote /downloads/f", ".har; credentials are redacted.")
 	})
 }
 
@@ -198,9 +198,9 @@ func TestABodyIsKeptWhileAHARFileIsWritten(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
 		b.Press("S", "E")
-		b.Expect("Written as /downloads/f")
+		b.Expect("Wrote /downloads/f")
 		b.After(3 * time.Second)
-		b.Expect("The body is kept as /kept/f")
+		b.Expect("Saved the body as /kept/f")
 	})
 }
 
@@ -227,7 +227,7 @@ func TestAHARFileIsWrittenOnce(t *testing.T) {
 		b.Press("E", "E")
 		b.Expect("a HAR file is being written")
 		b.After(2 * time.Second)
-		if b.Expect("Written as /downloads/f.har"); slow.written != 1 {
+		if b.Expect("Wrote /downloads/f.har"); slow.written != 1 {
 			t.Errorf("written %d times", slow.written)
 		}
 	})

@@ -41,7 +41,7 @@ func TestAClickOpensAPageAndTakesAStep(t *testing.T) {
 				t.Fatalf("a click on what an answer says was a step: %d requests", n)
 			}
 			click("do next", "[b] try zone")
-			b.Expect("browser_demo now. ctrl+j sends")
+			b.Expect("browser_demo. ctrl+j sends")
 		})
 	}
 }

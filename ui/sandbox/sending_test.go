@@ -25,11 +25,11 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 
 func TestWhatWillBeSentSaysThatAKeyIsMissing(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
-		b.ExpectNot("✗ the profile names no key")
+		b.ExpectNot("✗ the profile has no key")
 		session := demoSession()
 		session.Key, session.Keys = model.Key{}, nil
 		b.Send(kit.SessionChanged{Session: session})
-		b.Expect("✗ the profile names no key", "POST /request")
+		b.Expect("✗ the profile has no key", "POST /request")
 	})
 }
 
@@ -110,7 +110,7 @@ func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 		}
 		b.Type("lab.test/ok")
 		b.Press("ctrl+j")
-		b.Expect("write an absolute address")
+		b.Expect("not an absolute address")
 		b.wantSent(t, 0, "")
 	})
 }
@@ -122,7 +122,7 @@ func TestARequestThatCannotBeSentIsDistinguishedFromThePreviousResult(t *testing
 			b.Expect("✓ ok")
 			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "lab.test/other"}})
 			b.Press("ctrl+j")
-			b.Expect("! Not sent: url: write an absolute address") // at 80x24 the folded pane has the line
+			b.Expect("! Not sent: url: not an absolute address") // at 80x24 the folded pane has the line
 			screen := b.Screen.Screen()
 			if strings.Index(screen, "Not sent") > strings.Index(screen, "✓ ok   200") {
 				t.Errorf("the verdict of another request is shown first:\n%s", screen)

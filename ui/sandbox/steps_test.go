@@ -22,7 +22,7 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 		b.Expect("✗ CAPTCHA", "body bytes 76-86: match", "[b] try zone browser_demo", "[H] wait 5.0 s, send again")
 		b.Expect("[t] send by Native")
 		b.Press("b")
-		b.Expect("browser_demo now. ctrl+j sends")
+		b.Expect("browser_demo. ctrl+j sends")
 		if n := len(b.svc.requests()); n != 1 {
 			t.Fatalf("a step that fills the form sent a request (%d in all)", n)
 		}
@@ -130,7 +130,7 @@ func TestAKeptBodyIsNamed(t *testing.T) {
 		b.Press("S")
 		b.Expect("there is no body")
 		b.Press("ctrl+j", "S")
-		b.Expect("The body is kept as /kept/f_1.html.")
+		b.Expect("Saved the body as /kept/f_1.html.")
 	})
 }
 
@@ -145,7 +145,7 @@ func TestABodyIsKeptCopiedAndEditedAtOnce(t *testing.T) {
 		b.Press("y", "b")
 		b.Expect("sent body (")
 		b.After(4 * time.Second)
-		b.Expect("The body is kept as /kept/f_1.html.")
+		b.Expect("Saved the body as /kept/f_1.html.")
 		b.After(4 * time.Second)
 		if e := b.files.editors; len(e) != 1 || *e[0] != (fakeEditor{ran: true}) {
 			t.Errorf("%d editors were prepared, want one that ran", len(e))
@@ -248,16 +248,16 @@ func TestANoticeOnTheFormGoesWhenItIsNoLongerTrue(t *testing.T) {
 		})
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo"}})
 		b.Press("ctrl+j", "u")
-		b.Expect("The form has zone unlocker_demo now")
+		b.Expect("The form now has zone unlocker_demo")
 		b.Press("b")
-		b.Expect("The form has zone browser_demo now")
+		b.Expect("The form now has zone browser_demo")
 		b.ExpectNot("zone unlocker_demo now")
 		b.Press("U")
-		b.ExpectNot("The form has zone")
+		b.ExpectNot("The form now has zone")
 		b.Press("u")
-		b.Expect("The form has zone unlocker_demo now")
+		b.Expect("The form now has zone unlocker_demo")
 		b.Press("down", "down", "space") // by hand: Native
-		b.ExpectNot("The form has zone")
+		b.ExpectNot("The form now has zone")
 	})
 }
 
@@ -410,7 +410,7 @@ func TestALongerTimeoutIsSetInTheProfileAfterAQuestion(t *testing.T) {
 			t.Error("it was set before the answer")
 		}
 		b.Press("y")
-		b.Expect("timeout of unlocker in profile local: 6m0s")
+		b.Expect("set the timeout of unlocker in profile local to 6m0s")
 		if kept.String() != "unlocker=6m0s" {
 			t.Error(kept)
 		}

@@ -29,7 +29,7 @@ func (p *formPane) unvalued() string {
 	if names == nil {
 		return ""
 	}
-	return strings.Join(names, ", ") + " without a value: sending asks for it"
+	return "no value for " + strings.Join(names, ", ") + ": sending asks for it"
 }
 
 // askVariables asks for the values that the form's variables lack, and sends then. It
@@ -42,7 +42,7 @@ func (m *Model) askVariables(again act) tea.Cmd {
 	for _, q := range m.form.unset {
 		fields = append(fields, widget.Field{Name: q.About, Label: q.About, Kind: widget.FieldText, Secret: q.Want == ask.Secret, Check: widget.Required("type a value")})
 	}
-	return m.takeValues("Values for this request", "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere; "+m.deps.Theme.Key("sandbox.values")+" changes them.", "send", fields, again)
+	return m.takeValues("Values for this request", "Neither the profile nor the environment has them. They are kept in memory until the console ends; "+m.deps.Theme.Key("sandbox.values")+" changes them.", "send", fields, again)
 }
 
 // takeValues asks for values of variables in a dialog, and keeps those that were changed in it.
@@ -98,6 +98,6 @@ func (m *Model) editValues() tea.Cmd {
 		}
 		fields = append(fields, f)
 	}
-	return m.takeValues("Values of this request", "What you type here goes before the profile and the environment, until the console ends. It is stored nowhere; an emptied value is theirs again.", "keep", fields,
+	return m.takeValues("Values of this request", "What you type here overrides the profile and the environment until the console ends, and is never stored. Clear a value to use theirs again.", "keep", fields,
 		func(*Model) tea.Cmd { return nil })
 }

@@ -25,7 +25,7 @@ func batched(h *home) {
 	}}
 	b := store.Batch{
 		ID: "batch-prices", Name: "prices-1128", Profile: "local", Plan: noerr.Try(json.Marshal(plan)).Must(h.t), Created: h.now.Add(-90 * time.Minute), Changed: h.now,
-		Items: 101_204, Duplicates: 1204, State: store.Capped, Reason: "$61.7999 of $61.80 are spent, and one more fetch may cost $0.0015", AtOnce: 16, Rate: 20, Cap: 61_800_000_000, Spent: 61_799_900_000,
+		Items: 101_204, Duplicates: 1204, State: store.Capped, Reason: "$61.7999 of $61.80 is spent, and one more fetch may cost $0.0015", AtOnce: 16, Rate: 20, Cap: 61_800_000_000, Spent: 61_799_900_000,
 	}
 	verdict := func(class model.Class, cause model.Cause) store.Verdict {
 		return store.Verdict{Class: class, Cause: cause}

@@ -38,7 +38,7 @@ func collectionScreens() []screen {
 		{name: "sandbox/variables-asked", before: collection, steps: func(p *uitest.Whole) {
 			opened(p)
 			p.Type("cart")
-			p.PressFor("enter", "without a value yet")
+			p.PressFor("enter", "no value yet")
 			p.WaitGone("Nothing was sent") // the toast
 			p.PressFor("ctrl+j", "Values for this request", "market")
 		}},
@@ -53,7 +53,7 @@ func collectionScreens() []screen {
 		{name: "sandbox/pasted", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Send(tea.PasteMsg{Content: `curl -s -x http://127.0.0.1 -U brd-customer-hl_demo01-zone-residential_demo-country-de-city-berlin:hunter2 -H 'X-A: 1' -b 'sid=1' -L 'http://lab.test/ok'`})
-			p.WaitFor("Pasted: curl, Native Access", "Not taken")
+			p.WaitFor("Pasted: curl, Native Access", "Left out")
 		}},
 	}
 }

@@ -19,7 +19,7 @@ func compareScreens(s scripted) []screen {
 			p.WaitFor("acme", "etl-main", "type the target's")
 			p.Press("enter")
 			p.Type("https://shop.example/never")
-			p.PressFor("enter ctrl+w", "What to compare", "2 requests to profile acme")
+			p.PressFor("enter ctrl+w", "What to compare", "Sends 2 requests at once with profile acme")
 		}},
 	}
 }

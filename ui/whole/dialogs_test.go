@@ -59,13 +59,13 @@ func keyDialogScreens(s scripted) []screen {
 		{name: "keys/rotate-value", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
 			p.WaitFor("Rotation of etl-main")
-			p.PressFor("enter", "enter takes the value")
+			p.PressFor("enter", "enter asks for the value")
 			p.PressFor("enter", "New value")
 		}},
 		{name: "keys/rotate-give-up", before: acme, steps: func(p *uitest.Whole) {
 			on("R")(p)
 			p.WaitFor("Rotation of etl-main")
-			p.PressFor("enter", "enter takes the value") // a rotation that has begun can be given up
+			p.PressFor("enter", "enter asks for the value") // a rotation that has begun can be given up
 			p.PressFor("X", "Give up the rotation?")
 		}},
 		{name: "keys/empty", before: func(h *home) {
@@ -125,19 +125,19 @@ func jobQuestionScreens(s scripted) []screen {
 	lost := func(h *home) {
 		acme(h)
 		seedJob(h, model.JobMayHave, func(j *model.Job) {
-			j.Profile, j.KeyName, j.Snapshot, j.Detail = "acme", "etl-main", "", "it broke after sending: the connection was reset"
+			j.Profile, j.KeyName, j.Snapshot, j.Detail = "acme", "etl-main", "", "the call broke after sending: the connection was reset"
 		})
 	}
 	settle := func(p *uitest.Whole) {
 		acmeReady(p)
 		p.PressFor("esc 2", "may have")
-		p.PressFor("s", "2 jobs in the service's list may be it")
+		p.PressFor("s", "2 candidates in the service's list")
 	}
 	// unlisted is one of a product whose jobs no list of the service has.
 	unlisted := func(h *home) {
 		acme(h)
 		seedJob(h, model.JobMayHave, func(j *model.Job) {
-			j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "it broke after sending: the connection was reset", "deep_lookup"
+			j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "the call broke after sending: the connection was reset", "deep_lookup"
 		})
 	}
 	unread := func(p *uitest.Whole) {
@@ -202,14 +202,14 @@ func jobQuestionScreens(s scripted) []screen {
 		{name: "jobs/candidates-too-fast", before: func(h *home) {
 			acme(h)
 			seedJob(h, model.JobMayHave, func(j *model.Job) {
-				j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "it broke after sending: the connection was reset", "gd_too_fast"
+				j.Profile, j.KeyName, j.Snapshot, j.Detail, j.Dataset = "acme", "etl-main", "", "the call broke after sending: the connection was reset", "gd_too_fast"
 			})
 		}, steps: script(unread, shows("too fast: "))},
 		{name: "jobs/too-fast", before: tooFast, steps: script(acmeReady, see("esc 2", "too fast (trigger)"))},
 		{name: "history/job-too-fast", before: tooFast, steps: script(acmeReady, see("esc 5", "gd_too_fast, 1 input: refused", "· job · too fast ·"))},
 		{name: "jobs/candidates", before: lost, steps: settle},
 		{name: "jobs/candidates-unread", before: unlisted, steps: unread},
-		{name: "jobs/not-started", before: unlisted, steps: script(unread, see("x", "Has job-1 not started?"))},
+		{name: "jobs/not-started", before: unlisted, steps: script(unread, see("x", "Mark job-1 as not started?"))},
 		{name: "jobs/claim", before: lost, steps: script(settle, see("2", "Is it sd_"))},
 		{name: "jobs/launch-again", before: lost, steps: script(acmeReady, see("esc 2", "may have"), see("a", "the whole job"), see("w", "Launch it again?"))},
 		{name: "jobs/good-rows", before: acme, steps: func(p *uitest.Whole) {

@@ -82,7 +82,7 @@ func driftScreens() []screen {
 		ready(p)
 		p.PressFor("2", "[2 Jobs]", "no jobs yet")
 		p.PressFor("D", "Drift")
-		p.WaitGone("reading what is stored")
+		p.WaitGone("reading the stored runs")
 	}
 	fields := func(p *uitest.Whole) {
 		board(p)
@@ -119,9 +119,9 @@ func driftScreens() []screen {
 		}, steps: script(fields, see("a", "Accept gd_products?", "e edits it"))},
 		{name: "jobs/drift-accepted", before: drifted, steps: func(p *uitest.Whole) {
 			fields(p)
-			p.PressFor("a", "u takes it back") // it and the new state come in either order, and it goes only once it came
-			p.WaitGone("u takes it back")
-			p.WaitFor("normal since job-32; operator said so")
+			p.PressFor("a", "u undoes this") // it and the new state come in either order, and it goes only once it came
+			p.WaitGone("u undoes this")
+			p.WaitFor("normal since job-32; accepted by operator")
 		}},
 	}
 }

@@ -119,7 +119,7 @@ func inboxScreens() []screen {
 		}
 	}
 	return []screen{
-		{name: "jobs/inbox-empty", steps: script(inbox, shows("no webhook has come yet"))},
+		{name: "jobs/inbox-empty", steps: script(inbox, shows("no webhooks yet"))},
 		{name: "jobs/inbox-receive", steps: script(inbox, see("s", "Receive webhooks", "Address"))},
 		{name: "jobs/inbox-replay", before: inboxOfAll, steps: script(inbox, shows("hook-5"), see("R", "Replay hook-5", "Address"))},
 		{name: "jobs/inbox", before: inboxOfAll, steps: script(inbox, shows("hook-1", "hook-5"))},

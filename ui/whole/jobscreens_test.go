@@ -78,7 +78,7 @@ func jobScreens(silent string) []screen {
 	}
 	lost := func(h *home) {
 		seedJob(h, model.JobMayHave, func(j *model.Job) {
-			j.Snapshot, j.Detail = "", "it broke after sending: the connection was reset"
+			j.Snapshot, j.Detail = "", "the call broke after sending: the connection was reset"
 		})
 	}
 	// form is the form of the data set that a text finds in the list, where another then is not.
@@ -139,10 +139,10 @@ func jobScreens(silent string) []screen {
 				j.KeyName = "etl-removed"
 			})
 		}, steps: func(p *uitest.Whole) {
-			list("was running", "following job-1 ended")(p)
-			p.WaitGone("following job-1 ended") // the toast
+			list("was running", "stopped following job-1")(p)
+			p.WaitGone("stopped following job-1") // the toast
 		}},
-		{name: "jobs/settle", before: lost, steps: script(list("may have"), see("s", "in the service's list may be it", "it has not started"))},
+		{name: "jobs/settle", before: lost, steps: script(list("may have"), see("s", "in the service's list", "it has not started"))},
 		{name: "jobs/again", before: lost, steps: script(list("may have"), see("a", "Launch job-1 again", "the whole job"))},
 		{name: "jobs/more", steps: script(
 			list("no jobs yet"), form("Any page", "Lab search", "Dataset", "url *"), see("tab tab space", "Per input", "Sample"),

@@ -48,7 +48,7 @@ func refuse(p *uitest.Whole) {
 	p.Press("enter")
 	p.Type("refuses with 403")
 	p.PressFor("enter", "403  ")
-	p.PressFor("ctrl+s", "fault-1 is set")
+	p.PressFor("ctrl+s", "added fault-1")
 }
 
 // rehearsalScreens are what is there only with the emulator.
@@ -64,9 +64,9 @@ func rehearsalScreens() []screen {
 		{name: "history/seen-nothing", steps: script(ready, see("5 w", "no request yet"))},
 		{name: "history/seen", steps: func(p *uitest.Whole) {
 			sent(p)
-			p.WaitGone("fault-1 is set") // the toast
+			p.WaitGone("added fault-1") // the toast
 		}},
-		{name: "history/seen-request", steps: script(sent, see("enter", "keys and passwords are masked"), gone("fault-1 is set"))},
+		{name: "history/seen-request", steps: script(sent, see("enter", "keys and passwords are masked"), gone("added fault-1"))},
 		{name: "rehearse/fault-add", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "emulator: add a fault", "Add a fault")
@@ -78,7 +78,7 @@ func rehearsalScreens() []screen {
 			ready(p)
 			refuse(p)
 			p.PressFor("ctrl+j", "access restricted")
-			p.WaitGone("fault-1 is set")
+			p.WaitGone("added fault-1")
 			onKeys(p)
 			command(p, "emulator: faults", "Faults of the emulator", " of 1")
 		}},

@@ -11,7 +11,7 @@ func TestNextStepsKeepWhatWasEditedSince(t *testing.T) {
 	p.Press("esc", "down", "enter")
 	p.Type("?edited")
 	p.PressFor("enter", "http://lab.test/captcha?edited")
-	p.PressFor("u", "The form has zone unlocker_demo now", "http://lab.test/captcha?edited")
+	p.PressFor("u", "The form now has zone unlocker_demo", "http://lab.test/captcha?edited")
 	p.Press("alt+r", "t") // by Native, which sends it
 	p.WaitFor("✓ ok   200 · Native")
 	p.PressFor("5", "1 of 2", "unlocker_demo · Native", " http://lab.test/captcha?edited")

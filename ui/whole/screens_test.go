@@ -317,7 +317,7 @@ func sandboxScreens() []screen {
 			fromHistory(p, "parsing drift")
 			p.PressFor("esc j j j j j j space", "folded under More")
 		}},
-		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
+		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("but is empty")},
 		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},
 		{name: "sandbox/native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
 		{name: "sandbox/zone-picker", steps: script(ready, see("enter", "type to filter"))},

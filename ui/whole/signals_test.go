@@ -241,7 +241,7 @@ func TestTheEmulatorOutlivesTheConsoleThatStartedItAndEndsAfterTheLast(t *testin
 		t.Errorf("process %d serves the emulator; before its first user was killed it was %d", now.PID, began.PID)
 	}
 	noerr.Must(t, syscall.Kill(began.PID, syscall.SIGKILL))
-	other.waitFor("serves it now") // without a key pressed
+	other.waitFor("took over") // without a key pressed
 	other.press("\x03")
 	if code := other.wait(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)

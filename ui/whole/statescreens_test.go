@@ -98,17 +98,17 @@ func keyStateScreens(s scripted, silent string) []screen {
 			p.WaitFor("from the console")
 		}, after: func(h *home, p *uitest.Whole) {
 			h.append("data/zonedeck/keys.toml", "note = \"from another window\"\n")
-			p.PressFor("ctrl+s", "changed elsewhere meanwhile", "ctrl+s again puts yours there")
+			p.PressFor("ctrl+s", "changed elsewhere meanwhile", "ctrl+s again replaces it with yours")
 		}},
 		{name: "root/profile-removed", before: func(h *home) {
 			acme(h)
 			h.watched = true
 		}, steps: acmeReady, after: func(h *home, p *uitest.Whole) {
 			h.run("profiles", "remove", "acme", "--yes")
-			p.WaitFor("✗ nothing is sent by profile acme")
-			p.WaitGone("! nothing is sent by profile acme")
+			p.WaitFor("✗ nothing is sent with profile acme")
+			p.WaitGone("! nothing is sent with profile acme")
 		}},
-		{name: "keys/read-only", before: readOnly, steps: script(acmeReady, see("esc 4", "[4 Keys", "etl-main"), see("a", "is read-only", "lift it"))},
-		{name: "jobs/read-only", before: readOnly, steps: script(acmeReady, see("esc 2", "[2 Jobs", "no job"), see("n", "is read-only", "lift it"))},
+		{name: "keys/read-only", before: readOnly, steps: script(acmeReady, see("esc 4", "[4 Keys", "etl-main"), see("a", "is read-only", "allow it"))},
+		{name: "jobs/read-only", before: readOnly, steps: script(acmeReady, see("esc 2", "[2 Jobs", "no job"), see("n", "is read-only", "allow it"))},
 	}
 }

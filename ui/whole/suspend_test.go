@@ -29,7 +29,7 @@ func TestTheConsoleIsSuspendedAndContinued(t *testing.T) {
 
 func TestWithoutAShellTheConsoleSaysThatItCannotBeSuspended(t *testing.T) {
 	term := openConsole(t, 80, 24)
-	term.pressFor("\x1a", "no shell waits for the console")
+	term.pressFor("\x1a", "the console was not started from a shell")
 	term.press("q")
 	term.ends()
 }

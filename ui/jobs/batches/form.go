@@ -58,14 +58,14 @@ func (p *Page) New(r model.FetchRequest) tea.Cmd {
 		widget.Field{Name: fieldFile, Label: "File", Placeholder: "e.g. urls.txt or shop.csv", Help: "Addresses, one a line, or a table (CSV), JSON or NDJSON.", Check: widget.Required("name a file")},
 		widget.Field{Name: fieldZone, Label: "Zone", Kind: widget.FieldPick, Value: string(r.Zone.Name), Options: p.zones(), Free: true, Check: widget.Required("name a zone")},
 		widget.Field{Name: fieldVia, Label: "Via", Kind: widget.FieldChoice, Value: string(via), Options: []widget.Option{{Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}},
-		widget.Field{Name: fieldURL, Label: "URL", Value: url, Placeholder: "the row's url", Help: "Columns stand in it as {{name}}, as they do in headers and body."},
-		widget.Field{Name: fieldColumn, Label: "Column", Placeholder: "the one that looks like it", Help: "The column of a table that holds the addresses."},
+		widget.Field{Name: fieldURL, Label: "URL", Value: url, Placeholder: "the row's url", Help: "Columns are written as {{name}}, as in headers and body."},
+		widget.Field{Name: fieldColumn, Label: "Column", Placeholder: "the one that looks like URLs", Help: "The column of a table that holds the addresses."},
 		widget.Field{Name: fieldLimit, Label: "At once", Placeholder: "what the product allows", Check: check(batch.ParseAtOnce)},
-		widget.Field{Name: fieldRate, Label: "Rate", Placeholder: "no bound, e.g. 20/s", Check: check(batch.ParseRate)},
-		widget.Field{Name: fieldCap, Label: "Cap", Placeholder: "none, e.g. $5", Help: "Dollars that the batch never passes.", Check: check(batch.ParseCap)},
-		widget.Field{Name: fieldOnce, Label: "Name", Placeholder: "none", Help: "A name that the profile uses once."},
-		widget.Field{Name: fieldRules, Label: "Rules", Placeholder: "none, e.g. captcha x2 -> zone=NAME,host", Help: "Another zone takes over a host, or an ',item', after so many results of a class. Several are separated by ;"},
-		widget.Field{Name: fieldBad, Label: "Bad rows", Kind: widget.FieldToggle, Help: "On: rows that cannot be used are left out. Off: they refuse the file."},
+		widget.Field{Name: fieldRate, Label: "Rate", Placeholder: "no limit, e.g. 20/s", Check: check(batch.ParseRate)},
+		widget.Field{Name: fieldCap, Label: "Cap", Placeholder: "none, e.g. $5", Help: "The most that the batch may spend, in dollars.", Check: check(batch.ParseCap)},
+		widget.Field{Name: fieldOnce, Label: "Name", Placeholder: "none", Help: "A name that is unique in the profile."},
+		widget.Field{Name: fieldRules, Label: "Rules", Placeholder: "none, e.g. captcha x2 -> zone=NAME,host", Help: "After so many results of a class, another zone takes over the host or, with ',item', the item. Separate rules with ;"},
+		widget.Field{Name: fieldBad, Label: "Bad rows", Kind: widget.FieldToggle, Help: "On: rows that cannot be used are left out. Off: one such row refuses the file."},
 	)
 	d := widget.NewFormDialog(p.deps.Theme, "New batch", form)
 	d.Intro, d.Submit, d.Width, d.Deliberate = template(r), "check the rows", 78, true
@@ -207,11 +207,11 @@ func (change) do(p *Page, s batch.State) tea.Cmd {
 	}
 	form := widget.NewForm(p.deps.Theme,
 		widget.Field{Name: fieldLimit, Label: "At once", Value: typed(float64(s.AtOnce)), Replace: true, Placeholder: "what the product allows", Check: check(batch.ParseAtOnce)},
-		widget.Field{Name: fieldRate, Label: "Rate", Value: typed(s.Rate), Replace: true, Placeholder: "no bound, e.g. 20/s", Check: check(batch.ParseRate)},
-		widget.Field{Name: fieldCap, Label: "Cap", Value: typed(batch.Dollars(s.Cap)), Replace: true, Placeholder: "none, e.g. $5", Help: "A cap below what is spent stops the batch.", Check: check(batch.ParseCap)},
+		widget.Field{Name: fieldRate, Label: "Rate", Value: typed(s.Rate), Replace: true, Placeholder: "no limit, e.g. 20/s", Check: check(batch.ParseRate)},
+		widget.Field{Name: fieldCap, Label: "Cap", Value: typed(batch.Dollars(s.Cap)), Replace: true, Placeholder: "none, e.g. $5", Help: "A cap below what is already spent stops the batch.", Check: check(batch.ParseCap)},
 	)
 	d := widget.NewFormDialog(p.deps.Theme, "Limits of "+name(s), form)
-	d.Submit, d.Intro = "change", "What is typed takes the place of a value. An arrow key edits it; without one there is no bound."
+	d.Submit, d.Intro = "change", "Typing replaces a value, an arrow key edits it. An empty one sets no limit."
 	b, ctx := p.deps.Batches, p.deps.Ctx
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		atOnce, _ := batch.ParseAtOnce(f.Value(fieldLimit)) // the fields have checked them

@@ -56,10 +56,10 @@ func (p *Page) Bindings() []kit.Binding {
 	_, ok := p.item()
 	item := kit.Reason(!ok, "no item is selected")
 	out := []kit.Binding{
-		{Name: "batches.open", Keys: []string{"enter"}, Label: "open", Help: "Show how far the batch is, while it goes on.", Group: group, Intent: openIt{}, Disabled: none, Hidden: p.one.open},
+		{Name: "batches.open", Keys: []string{"enter"}, Label: "open", Help: "Show the batch's progress.", Group: group, Intent: openIt{}, Disabled: none, Hidden: p.one.open},
 		{Name: "batches.new", Keys: []string{"n"}, Label: "new", Command: "new batch", Help: "Fetch a page for each row of a file, by the Sandbox's request. Its rows are checked before anything is sent.", Group: group, Intent: begin{}, Disabled: p.session.Refused("fetch")},
-		{Name: "batches.pause", Keys: []string{"p"}, Label: "pause", Help: "Pause it: what is in flight comes to its end, and nothing more is sent.", Group: group, Intent: pause{}, Disabled: stop, Hidden: stop != ""},
-		{Name: "batches.resume", Keys: []string{"t"}, Label: "go on", Help: "Go on with it, beside other things, until it is over or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
+		{Name: "batches.pause", Keys: []string{"p"}, Label: "pause", Help: "Pause it: what is in flight finishes, and nothing more is sent.", Group: group, Intent: pause{}, Disabled: stop, Hidden: stop != ""},
+		{Name: "batches.resume", Keys: []string{"t"}, Label: "resume", Help: "Resume it in the background, until it is done or the console ends.", Group: group, Intent: goOn{}, Disabled: resume, Hidden: resume != "", Dangerous: true},
 		{Name: "batches.limits", Keys: []string{"e"}, Label: "limits", Help: "Change how many fetches go at once, how many items begin in a second, and the cap.", Group: group, Intent: change{}, Disabled: busy},
 		{Name: "batches.lost", Keys: []string{"d"}, Label: "lost", Help: "Decide about items that may have been sent without an answer: send them again, or drop them.", Group: group, Intent: decide{}, Disabled: lost, Hidden: lost != ""},
 	}
@@ -67,11 +67,11 @@ func (p *Page) Bindings() []kit.Binding {
 		out[0] = kit.Binding{Name: "batches.open-item", Keys: []string{"enter"}, Label: "to Sandbox", Help: "Fill the Sandbox's form with the request of the item. Nothing is sent.", Group: group, Intent: openItem{}, Disabled: item, Hidden: item != ""}
 		out = append(out,
 			kit.Binding{Name: "batches.items", Keys: []string{"tab"}, Label: p.one.swapLabel(), Help: "Show the newest items in place of the worst hosts, or back.", Group: group, Intent: swap{}},
-			kit.Binding{Name: "batches.failures", Keys: []string{"f"}, Label: "failures", Help: "Show those items alone that are not ok, or all.", Group: group, Intent: failures{}, Hidden: !p.one.byItem})
+			kit.Binding{Name: "batches.failures", Keys: []string{"f"}, Label: "failures", Help: "Show only the items that are not ok, or all.", Group: group, Intent: failures{}, Hidden: !p.one.byItem})
 	}
 	out = append(out,
 		kit.Binding{Name: "batches.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy the folder of results and bodies, the identifier, or a command.", Group: group, Intent: copyIt{}, Disabled: none},
-		kit.Binding{Name: "batches.reload", Keys: []string{"r"}, Label: "reload", Help: "Read what is on disk again.", Group: group, Intent: reread{}, Hidden: true},
+		kit.Binding{Name: "batches.reload", Keys: []string{"r"}, Label: "reload", Help: "Read the batches again.", Group: group, Intent: reread{}, Hidden: true},
 		kit.Binding{Name: "batches.back", Keys: []string{"esc", "b"}, Label: "back", Help: "Go back to the batches, and from there to the jobs.", Group: group, Intent: closePage{}},
 	)
 	return append(out, widget.MotionBindings()...)
@@ -90,9 +90,9 @@ func (p *Page) whyNotGoOn(s batch.State) string {
 	case s.ID == "":
 		return ""
 	case s.State == batch.Done || s.State == batch.Held:
-		return "nothing of it is left to send"
+		return "nothing is left to send"
 	case s.Live:
-		return "a process works on it"
+		return "a process is working on it"
 	case s.Profile != p.session.ProfileName:
 		return "it belongs to profile " + text.Clean(s.Profile) + " (" + p.deps.Theme.Key("console.profile") + " switches to it)"
 	case !p.session.Ready:
@@ -138,14 +138,14 @@ func (goOn) do(p *Page, s batch.State) tea.Cmd {
 	if p.session.Local { // it charges nothing
 		return p.resume(s)
 	}
-	cost := "The zone has no rate: what it costs is not known."
+	cost := "The zone has no rate, so the cost is unknown."
 	if s.Tally.Answered > 0 && s.Plan.Price > 0 {
 		cost = "Cost: " + s.CostWords() + "."
 	} else if s.Plan.Price > 0 {
 		cost = fmt.Sprintf("One fetch costs at most %s.", model.SmallDollars(batch.Dollars(s.Plan.Price)))
 	}
 	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
-		Title: "Go on with the batch?", Yes: "go on",
+		Title: "Resume the batch?", Yes: "resume it",
 		Body:   fmt.Sprintf("%s: %s left, through zone %s. %s", name(s), text.Counted(int(s.Remaining()), "item"), text.Clean(string(s.Plan.Request.Zone.Name)), cost),
 		Intent: kit.Call(kit.Jobs, func() tea.Cmd { return p.resume(s) }),
 	})
@@ -166,21 +166,21 @@ func (pause) do(p *Page, s batch.State) tea.Cmd {
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (batch.State, error) {
 		return b.Pause(ctx, s.ID)
 	}, func(now batch.State, err error) tea.Cmd {
-		return p.ended(now, err, name(s)+" is paused: what is in flight comes to its end")
+		return p.ended(now, err, name(s)+" is paused: what is in flight finishes · "+p.deps.Theme.Key("batches.resume")+" resumes it")
 	})
 }
 
 func (decide) do(p *Page, s batch.State) tea.Cmd {
 	return widget.OpenMenu(p.deps.Theme, "Lost: "+text.Counted(int(s.Tally.Unanswered), "item"), kit.Jobs, []widget.MenuItem{
-		{Key: "a", Label: "send again", Note: "each may be billed twice; " + p.deps.Theme.Key("batches.resume") + " then goes on", Intent: settle{again: true}},
+		{Key: "a", Label: "send again", Note: "each may be billed twice; " + p.deps.Theme.Key("batches.resume") + " then resumes the batch", Intent: settle{again: true}},
 		{Key: "d", Label: "drop", Note: "they stay without a result", Intent: settle{}},
 	})
 }
 
 func (i settle) do(p *Page, s batch.State) tea.Cmd {
-	done := "they are dropped"
+	done := "the items are dropped"
 	if i.again {
-		done = "they are sent again once the batch goes on: " + p.deps.Theme.Key("batches.resume")
+		done = "the items are sent again once the batch resumes · " + p.deps.Theme.Key("batches.resume") + " resumes it"
 	}
 	b := p.deps.Batches
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (batch.State, error) {
@@ -224,7 +224,7 @@ func (copyIt) do(p *Page, s batch.State) tea.Cmd {
 	return widget.OpenMenu(p.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
 		widget.CopyItem("f", "folder of results and bodies", p.deps.Batches.Folder(s.ID)),
 		widget.CopyItem("i", "identifier", s.ID),
-		widget.CopyItem("w", "command that goes on with it", s.Command("resume")),
+		widget.CopyItem("w", "command that resumes it", s.Command("resume")),
 		widget.CopyItem("n", "command that prints its results", s.Command("results")),
 		widget.CopyItem("o", "command that writes its bodies", s.Command("bodies")+" -o bodies"),
 	})

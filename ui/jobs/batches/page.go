@@ -120,7 +120,7 @@ func (p *Page) Find(id string) tea.Cmd {
 		if i := slices.IndexFunc(p.board.states, func(s batch.State) bool { return s.ID == id }); i >= 0 {
 			return tea.Batch(listed, p.show(p.board.states[i]))
 		}
-		return tea.Batch(listed, kit.Warn("there is no batch "+id+" any more"))
+		return tea.Batch(listed, kit.Warn("batch "+id+" no longer exists"))
 	})
 }
 

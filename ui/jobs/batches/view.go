@@ -48,7 +48,7 @@ func (p *Page) fillBoard() {
 		{Title: "AGE", Width: 4, Right: true, Priority: 3},
 		{Title: "PROFILE", Width: 8, Priority: 4},
 	}
-	b.table.Empty = "no batch yet: " + p.deps.Theme.Key("batches.new") + " begins one from a file of addresses"
+	b.table.Empty = "no batches yet: " + p.deps.Theme.Key("batches.new") + " starts one from a file of addresses"
 	t, all := p.deps.Theme, b.states
 	b.table.SetRowsKeyed(len(all), func(i int) string { return all[i].ID }, func(i int) []widget.Cell {
 		s := all[i]
@@ -145,7 +145,7 @@ func (p *Page) head(w int) []string {
 	case p.one.err != nil:
 		lines = append(lines, widget.WrappedTo(t.Bad, "✗ it can no longer be watched: "+p.one.err.Error(), w, 3)...)
 	case s.Fault != nil:
-		lines = append(lines, widget.WrappedTo(t.Bad, "✗ the work on it ended: "+s.Fault.Error(), w, 3)...)
+		lines = append(lines, widget.WrappedTo(t.Bad, "✗ work on it has stopped: "+s.Fault.Error(), w, 3)...)
 	case s.Obstacle() != "":
 		lines = append(lines, widget.WrappedTo(t.Warn, s.Condition()+": "+s.Obstacle(), w, 3)...)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // reason is recorded with each acceptance here.
-const reason = "accepted in the console"
+const reason = "in the console"
 
 // acceptRuns is the intent of the terms page.
 type acceptRuns struct{ standing jobs.DriftStanding }
@@ -35,7 +35,7 @@ func (p *Page) acceptRuns(s jobs.DriftStanding) tea.Cmd {
 
 // accepted reports how a collector stands now.
 func (p *Page) accepted(name string, s jobs.DriftStanding, err error) tea.Cmd {
-	switch done := fmt.Sprintf("%s is the new normal of %s: %s takes it back", s.Run.Ref, s.Run.Name, p.deps.Theme.Key("drift.take-back")); {
+	switch done := fmt.Sprintf("%s is the new normal of %s · %s undoes this", s.Run.Ref, s.Run.Name, p.deps.Theme.Key("drift.take-back")); {
 	case err != nil:
 		return p.ended(err, "accept "+name, "")
 	case len(s.Remaining) > 0: // the contract changed after the question
@@ -80,7 +80,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 		out = append(out, "")
 		say(th.Text, "This stays wrong, and %s is still drift:", s.Run.Ref)
 	} else {
-		say(th.Text, "Accepting %s would change nothing: only this makes it drift, not a difference from earlier runs:", s.Run.Ref)
+		say(th.Text, "Accepting %s would change nothing. Only this makes it drift:", s.Run.Ref)
 	}
 	for _, f := range s.Remaining {
 		say(th.Warn, "! %s", f.Text)
@@ -120,7 +120,7 @@ func (t *terms) Bindings() []kit.Binding {
 		runs = "it does not differ from earlier runs, so accepting it changes nothing"
 	}
 	out := []kit.Binding{
-		{Name: "accept.run", Keys: []string{"a"}, Label: "run alone", Help: "Accept the run, and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.standing}, Disabled: runs},
+		{Name: "accept.run", Keys: []string{"a"}, Label: "accept anyway", Help: "Accept the run and leave the contract as it is: the run stays drift.", Group: group, Intent: acceptRuns{t.standing}, Disabled: runs},
 		{Name: "accept.edit", Keys: []string{"e"}, Label: "edit", Help: "Edit the contract in $EDITOR.", Group: group, Intent: contract{}, Disabled: e},
 		{Name: "accept.open", Keys: []string{"o"}, Label: "open the fetch", Help: "Open the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: o},
 	}

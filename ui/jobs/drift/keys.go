@@ -56,11 +56,11 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Name: "drift.accept", Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; " + p.deps.Theme.Key("drift.take-back") + " takes it back. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
-		{Name: "drift.take-back", Keys: []string{"u"}, Label: "take back", Help: "Take the newest acceptance back.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
+		{Name: "drift.accept", Keys: []string{"a"}, Label: "accept", Help: "Accept what the collector gives now as the new normal; " + p.deps.Theme.Key("drift.take-back") + " undoes it. If its contract refuses that, the page says so.", Group: group, Intent: acceptIt{}, Disabled: accept},
+		{Name: "drift.take-back", Keys: []string{"u"}, Label: "undo", Help: "Undo the newest acceptance.", Group: group, Intent: takeBack{}, Disabled: undo, Hidden: undo != ""},
 		{Name: "drift.contract", Keys: []string{"e"}, Label: "contract", Help: "Edit the contract in $EDITOR, or begin one.", Group: group, Intent: contract{}, Disabled: busy},
 		{Name: "drift.open-run", Keys: []string{"o"}, Label: "open run", Help: "Open the newest run: the job, or the fetch in the Sandbox. Nothing is sent.", Group: group, Intent: openRun{}, Disabled: job},
-		{Name: "drift.reload", Keys: []string{"r"}, Label: "reload", Help: "Read what is stored again.", Group: group, Intent: reread{}, Hidden: true},
+		{Name: "drift.reload", Keys: []string{"r"}, Label: "reload", Help: "Read the stored runs again.", Group: group, Intent: reread{}, Hidden: true},
 		{Name: "drift.back", Keys: []string{"esc", "D"}, Label: "back", Help: "Go back to the collectors, and from there to the jobs.", Group: group, Intent: closePage{}},
 	}
 	return append(out, widget.MotionBindings()...)
@@ -108,7 +108,7 @@ func (takeBack) do(p *Page, s jobs.DriftStanding) tea.Cmd {
 	return kit.Load(kit.Jobs, &p.work, p.deps.Ctx, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, m.TakeBack(ctx, kind, name)
 	}, func(_ struct{}, err error) tea.Cmd {
-		return p.ended(err, "take back", "the newest acceptance of "+name+" is taken back")
+		return p.ended(err, "undo", "undid the newest acceptance of "+name)
 	})
 }
 

@@ -228,7 +228,7 @@ func (p *Page) located(file string, err error) tea.Cmd {
 		return p.ended(err, "the contract", "")
 	}
 	if p.deps.Edit == nil {
-		return p.ended(nil, "", "the file of the contract is "+file+": set $EDITOR to edit it here")
+		return p.ended(nil, "", "the contract is "+file+": set $EDITOR to edit it here")
 	}
 	return tea.Exec(p.deps.Edit(file), func(err error) tea.Msg {
 		return kit.Call(kit.Jobs, func() tea.Cmd { return p.ended(err, "the editor", "") })

@@ -141,7 +141,7 @@ func (p *Page) Render(w, h int) string {
 		return widget.Pane(t, "Drift", true, w, h, strings.Join(widget.Wrapped(kit.Ink{}, "The stored runs cannot be read: "+b.err.Error()+". "+t.Key("drift.reload")+" tries again, esc goes back.", iw-2), "\n"))
 	}
 	if !b.loaded {
-		return widget.Pane(t, "Drift", true, w, h, "\n "+t.Muted.Render("reading what is stored of runs…"))
+		return widget.Pane(t, "Drift", true, w, h, "\n "+t.Muted.Render("reading the stored runs…"))
 	}
 	var foot []string
 	if b.wrong != nil {
@@ -198,10 +198,10 @@ func (p *Page) summary(s jobs.DriftStanding, w, limit int) []string {
 	if len(out) == 0 {
 		switch s.Verdict.State {
 		case jobs.DriftFirst:
-			out = widget.Wrapped(t.Muted, s.Verdict.First+": the next ones are compared with it", w)
+			out = widget.Wrapped(t.Muted, s.Verdict.First+": later runs are compared with it", w)
 		case jobs.DriftGood:
 			if s.Verdict.Accepted {
-				return widget.Wrapped(t.Muted, "its newest run is accepted: the next ones are compared with it", w)
+				return widget.Wrapped(t.Muted, "its newest run is accepted: later runs are compared with it", w)
 			}
 			out = widget.Wrapped(t.Muted, "nothing has changed since "+goodBefore(s.Verdict.Against), w)
 		}
@@ -225,7 +225,7 @@ func unrecognised(kind jobs.DriftKind) string {
 	if kind == jobs.DriftTarget {
 		return "unrecognised: no rule knows these answers. Look at one in History; a rule of your own in rules.toml can name it"
 	}
-	return "unrecognised: the meaning of these errors is not known here. The jobs show their text: look it up in the service's documentation"
+	return "unrecognised: the console does not know these errors. The jobs show their text: look it up in the service's documentation"
 }
 
 func (p *Page) finding(f jobs.DriftFinding, w int) []string {
@@ -243,7 +243,7 @@ func (p *Page) renderDetail(w, h int) string {
 	head := widget.Wrapped(kit.Ink{}, fmt.Sprintf("%s · %d of %s useful in %s, %s", d.Run.Kind, d.Run.UsefulRows(), text.Counted(d.Run.Returned, "row"), text.Clean(d.Run.Ref), text.ClockAndAge(d.Run.At, p.deps.Now())), iw-2)
 	head[0] = text.Cut(ink.Render(words)+"  "+head[0], iw-2)
 	if a := d.Accepted; a.Seq > 0 {
-		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s; %s said so at %s: %s", a.Ref, a.Person, text.ClockAndAge(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
+		head = append(head, widget.Wrapped(t.Muted, fmt.Sprintf("normal since %s; accepted by %s at %s: %s", a.Ref, a.Person, text.ClockAndAge(a.At, p.deps.Now()), cmp.Or(a.Reason, "no reason was given")), iw-2)...)
 	}
 	if d.Run.Beyond {
 		head = append(head, t.Muted.Render(text.Cut(fmt.Sprintf("it has more than %d fields: the others are not looked at", jobs.DriftMaxFields), iw-2)))
@@ -265,7 +265,7 @@ func (p *Page) renderDetail(w, h int) string {
 			case !l.Requested:
 				foot = widget.Wrapped(t.Muted, l.Field+": the newest fetch did not ask for it", iw-2)
 			case d.Verdict.Accepted:
-				foot = widget.Wrapped(t.Muted, l.Field+": the newest run is accepted; the next ones are compared with it", iw-2)
+				foot = widget.Wrapped(t.Muted, l.Field+": the newest run is accepted; later runs are compared with it", iw-2)
 			case l.Against == 0:
 				foot = widget.Wrapped(t.Muted, l.Field+": no good run before", iw-2)
 			}

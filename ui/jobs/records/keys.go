@@ -62,7 +62,7 @@ func (p *Page) Bindings() []kit.Binding {
 	case p.work.index.Running():
 		unread = "the rows are being indexed"
 	case !p.state.Indexed:
-		unread = "the rows are not indexed: " + p.deps.Theme.Key("records.reopen") + " does it"
+		unread = "the rows are not indexed: " + p.deps.Theme.Key("records.reopen") + " indexes them"
 	}
 	busy := none
 	if busy == "" {
@@ -83,7 +83,7 @@ func (p *Page) Bindings() []kit.Binding {
 	if noSearch == "" && p.line.search == "" {
 		noSearch = p.deps.Theme.Key("records.search") + " searches first"
 	}
-	back := kit.Binding{Name: "records.back", Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is under way, the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
+	back := kit.Binding{Name: "records.back", Keys: []string{"esc", "p"}, Label: "back", Help: "One step back: stop what is running, then the whole table, all rows, the jobs.", Group: group, Intent: leave{}}
 	if p.busy() {
 		back.Label, back.Stops = "stop", true
 	}
@@ -94,7 +94,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Name: "records.filter", Keys: []string{"f"}, Label: "filter", Help: "Show only the rows that match: words, field:part, field=value, field>5, has:field, -word; names with blanks, colons or slashes in quotes.", Group: group, Intent: openLine(lineFilter), Disabled: busy},
 		{Name: "records.jq", Keys: []string{"|"}, Label: "jq", Help: "Show only the rows for which a jq expression gives anything but false and null.", Group: group, Intent: openLine(lineJQ), Disabled: busy},
 		{Name: "records.search", Keys: []string{"/"}, Label: "search", Help: "Go to the next row with a text, in any case.", Group: group, Intent: openLine(lineSearch), Disabled: none},
-		{Name: "records.sort", Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: upwards, downwards, not at all. Numbers come before texts, what is missing or null last.", Group: group, Intent: sortColumn{}, Disabled: busy},
+		{Name: "records.sort", Keys: []string{"s"}, Label: "sort", Help: "Sort by the chosen column: ascending, descending, not at all. Numbers come before texts; missing and null values come last.", Group: group, Intent: sortColumn{}, Disabled: busy},
 		{Name: "records.row", Keys: []string{"enter"}, Label: "row", Help: "Show the row as a tree.", Group: group, Intent: openDetail{}, Disabled: none},
 		{Name: "records.export", Keys: []string{"x"}, Label: "export", Help: "Write the rows that are shown to a new file.", Group: group, Intent: askExport{}, Disabled: partial},
 		{Name: "records.compare", Keys: []string{"c"}, Label: "compare", Help: "Show what differs from another result by a key, or only the new rows.", Group: group, Intent: askCompare{}, Disabled: busy},
@@ -345,7 +345,7 @@ func (p *Page) askExport() tea.Cmd {
 		return p.askExportChanges(base)
 	}
 	form := widget.NewForm(t,
-		widget.Field{Name: "path", Label: "File", Value: base + "-rows.ndjson", Help: "A new file: none is replaced.", Check: widget.Required("name a file")},
+		widget.Field{Name: "path", Label: "File", Value: base + "-rows.ndjson", Help: "A new file: no file is replaced.", Check: widget.Required("name a file")},
 		widget.Field{Name: "format", Label: "Format", Kind: widget.FieldChoice, Value: "ndjson", Options: []widget.Option{
 			{Value: "ndjson", Label: "NDJSON"}, {Value: "json", Label: "JSON"}, {Value: "csv", Label: "CSV"},
 		}},
@@ -368,7 +368,7 @@ func (p *Page) askExport() tea.Cmd {
 func (p *Page) askExportChanges(base string) tea.Cmd {
 	form := widget.NewForm(p.deps.Theme, widget.Field{
 		Name: "path", Label: "File", Value: base + "-changes.ndjson", Check: widget.Required("name a file"),
-		Help: "A new file: none is replaced. Each line has what became of a row, the row, and the old and new values of the fields that differ.",
+		Help: "A new file: no file is replaced. Each line has what became of a row, the row, and the old and new values of the fields that differ.",
 	})
 	dialog := widget.NewFormDialog(p.deps.Theme, fmt.Sprintf("Export the difference, %s", rowsCounted(int(p.total()))), form)
 	dialog.Submit = "write"
@@ -387,7 +387,7 @@ func (p *Page) askCompare() tea.Cmd {
 		widget.Field{Name: "show", Label: "Show", Kind: widget.FieldChoice, Value: "all", Options: []widget.Option{
 			{Value: "all", Label: "added, changed, removed"}, {Value: "new", Label: "only the new rows"},
 		}},
-		widget.Field{Name: "ignore", Label: "Not compared", Placeholder: "e.g. timestamp; several with a comma", Help: "Fields that change without meaning anything."},
+		widget.Field{Name: "ignore", Label: "Not compared", Placeholder: "e.g. timestamp; several with a comma", Help: "Fields whose changes do not matter."},
 	)
 	dialog := widget.NewFormDialog(t, "Compare with an older result", form)
 	dialog.Submit = "compare"

@@ -166,7 +166,7 @@ func (p *Page) Hide() tea.Cmd {
 	}
 	p.open = false
 	if p.work.export.Running() {
-		return tea.Batch(p.release(), kit.Warn("the rows were not written: their page was left"))
+		return tea.Batch(p.release(), kit.Warn("the rows were not written: their page was closed"))
 	}
 	return p.release()
 }

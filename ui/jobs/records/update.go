@@ -72,7 +72,7 @@ func (p *Page) indexed(i indexed, err error) tea.Cmd {
 	if err != nil {
 		p.err = err
 		if errors.Is(err, context.Canceled) {
-			p.err = errors.New("indexing was stopped: " + p.deps.Theme.Key("records.reopen") + " begins again")
+			p.err = errors.New("indexing was stopped: " + p.deps.Theme.Key("records.reopen") + " starts again")
 		}
 		return nil
 	}
@@ -165,9 +165,9 @@ func (p *Page) selected(s selected, err error) tea.Cmd {
 			return nil
 		}
 		if errors.Is(err, context.Canceled) {
-			return tea.Batch(closing, p.ensure(), kit.Info("stopped: every row is shown"))
+			return tea.Batch(closing, p.ensure(), kit.Info("stopped: all rows are shown"))
 		}
-		return tea.Batch(closing, p.ensure(), kit.Fail("the rows: "+err.Error()))
+		return tea.Batch(closing, p.ensure(), kit.Fail("filtering the rows: "+err.Error()))
 	}
 	if p.set.view.Rows != s.Rows {
 		p.show(s.Rows)
@@ -215,7 +215,7 @@ func (p *Page) compared(c *jobs.ResultCompared, asked *widget.FormDialog, err er
 	var wrong *fieldError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return tea.Batch(p.ensure(), kit.Info("stopped: every row is shown"))
+		return tea.Batch(p.ensure(), kit.Info("stopped: all rows are shown"))
 	case errors.As(err, &wrong):
 		edit, _ := asked.Form.Refuse(wrong.field, err.Error())
 		return tea.Batch(p.ensure(), kit.OpenOverlay(asked), edit)
@@ -387,12 +387,12 @@ func (p *Page) exported(is written, asked *widget.FormDialog, err error) tea.Cmd
 		edit, _ := asked.Form.Refuse("path", err.Error())
 		return tea.Batch(kit.OpenOverlay(asked), edit)
 	}
-	words := fmt.Sprintf("%s in %s", text.Counted(int(is.Rows), "row"), is.name)
+	words := fmt.Sprintf("wrote %s to %s", text.Counted(int(is.Rows), "row"), is.name)
 	if is.Skipped > 0 {
-		words += fmt.Sprintf("; left out as unreadable: %s; the first: %s", text.Counted(int(is.Skipped), "row"), is.First)
+		words += fmt.Sprintf("; left out %s that cannot be read; the first: %s", text.Counted(int(is.Skipped), "row"), is.First)
 	}
 	if is.Defused > 0 {
-		words += fmt.Sprintf("; defused: %s", text.Counted(int(is.Defused), "cell"))
+		words += fmt.Sprintf("; kept from being formulas: %s", text.Counted(int(is.Defused), "cell"))
 	}
 	return kit.Info(words)
 }

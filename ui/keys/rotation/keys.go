@@ -45,7 +45,7 @@ func (p *Page) Bindings() []kit.Binding {
 	const group = "Rotation"
 	busy, over := "", ""
 	if p.slot.Running() {
-		busy = "a step is being taken: esc stops it"
+		busy = "a step is running: esc stops it"
 	}
 	step, more := p.Step()
 	if !more {
@@ -55,11 +55,11 @@ func (p *Page) Bindings() []kit.Binding {
 	if either == "" {
 		either = over
 	}
-	label := "go on"
+	label := "continue"
 	if more {
 		label = string(step.Kind.Word())
 	}
-	enter := kit.Binding{Name: "rotation.continue", Keys: []string{"enter"}, Label: label, Help: "Take the steps of the next word, as far as the console can: it ends where a person is needed, and says what to do.", Group: group, Intent: Intent{act: goOn}, Disabled: either}
+	enter := kit.Binding{Name: "rotation.continue", Keys: []string{"enter"}, Label: label, Help: "Take the next steps as far as the console can. Where a person is needed, it stops and says what to do.", Group: group, Intent: Intent{act: goOn}, Disabled: either}
 	_, enter.Dangerous = p.asks(ask.EndsValue)
 	switch {
 	case p.Stop != nil && p.Stop.Value:
@@ -70,31 +70,31 @@ func (p *Page) Bindings() []kit.Binding {
 	if p.finished() {
 		enter = kit.Binding{Name: "rotation.uses", Keys: []string{"enter"}, Label: "look for uses", Help: "Look for uses of the old " + p.Plan.Value() + " since the rotation ended.", Group: group, Intent: Intent{act: lookForUses}, Disabled: busy}
 		if p.uses.slot.Running() {
-			enter.Disabled = "it is being looked for"
+			enter.Disabled = "the search is running"
 		}
 	}
-	leave := kit.Binding{Name: "rotation.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. " + p.deps.Theme.Key("keys.rotate") + " comes back, " + p.deps.Theme.Key("keys.last-rotation") + " once it is over.", Group: group, Intent: Intent{act: closePage}}
+	leave := kit.Binding{Name: "rotation.back", Keys: []string{"esc"}, Label: "back", Help: "Go back to the list. " + p.deps.Theme.Key("keys.rotate") + " returns here, " + p.deps.Theme.Key("keys.last-rotation") + " once it is over.", Group: group, Intent: Intent{act: closePage}}
 	if p.Plan.Zone != "" {
-		leave.Help = "Go back to the list. " + p.deps.Theme.Key("proxy.rotate") + " in Proxy comes back."
+		leave.Help = "Go back to the list. " + p.deps.Theme.Key("proxy.rotate") + " in Proxy returns here."
 	}
 	unwritten, quit := "", either
 	if !p.Begun() {
-		unwritten = "nothing was begun: the first step writes the record"
+		unwritten = "nothing has begun: the first step writes the record"
 		quit = cmp.Or(either, unwritten)
 	}
 	if busy != "" {
-		leave.Label, leave.Help, leave.Intent, leave.Stops = "stop", "Stop what is under way. What was done stands in the record.", Intent{act: cancelRun}, true
+		leave.Label, leave.Help, leave.Intent, leave.Stops = "stop", "Stop the running step. What was done stays in the record.", Intent{act: cancelRun}, true
 	}
 	vouch := either
 	if vouch == "" && (p.Stop == nil || !p.Stop.Vouch) {
-		vouch = "this step is measured: nobody vouches for it"
+		vouch = "this step is measured and needs no word of yours"
 	}
 	rehearsing := either
 	if rehearsing == "" && p.Plan.Zone != "" {
-		rehearsing = "a password is not rehearsed: its new one is taken back when a login fails"
+		rehearsing = "passwords are not rehearsed: the new one is taken back when a login fails"
 	}
 	if rehearsing == "" && p.Plan.NewFingerprint != "" {
-		rehearsing = "the rotation itself is under way"
+		rehearsing = "the rotation has already begun"
 	}
 	value := "there is no new " + p.Plan.Value() + " yet"
 	if p.Plan.NewHeld != "" {
@@ -102,11 +102,11 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Name: "rotation.vouch", Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, which looks different from a measured one; release a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
+		{Name: "rotation.vouch", Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, marked as vouched for; it also releases a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
 		{Name: "rotation.copy-value", Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: Intent{act: copyValue}, Disabled: value, Hidden: value != ""},
-		{Name: "rotation.rehearse", Keys: []string{"T"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read, and nothing real is written.", Group: group, Intent: Intent{act: rehearse}, Disabled: rehearsing},
+		{Name: "rotation.rehearse", Keys: []string{"T"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read; nothing real is written.", Group: group, Intent: Intent{act: rehearse}, Disabled: rehearsing},
 		{Name: "rotation.report", Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: Intent{act: showReport}, Disabled: unwritten},
-		{Name: "rotation.give-up", Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},
+		{Name: "rotation.give-up", Keys: []string{"X"}, Label: "give up", Help: "Give up the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},
 		leave,
 	}
 	return append(out, widget.MotionBindings()...)
@@ -144,7 +144,7 @@ func (p *Page) Act(i Intent) tea.Cmd {
 			if err != nil {
 				return kit.Fail("the report: " + err.Error())
 			}
-			return kit.Info("the report is in " + file)
+			return kit.Info("saved the report as " + file)
 		})
 	case copyValue:
 		ref, resolve := p.Plan.NewHeld, p.deps.Rotations.Resolve
@@ -226,7 +226,7 @@ func (p *Page) askValue() tea.Cmd {
 	q, _ := p.asks(ask.NewValue)
 	t, hint, held := p.deps.Theme, "pasted once, never shown again", p.Plan.NewHeld != ""
 	if held {
-		hint = "empty: the one that is held is tried again"
+		hint = "empty: the held value is tried again"
 	}
 	form := widget.NewForm(
 		t,
@@ -243,7 +243,7 @@ func (p *Page) askValue() tea.Cmd {
 		}},
 	)
 	p.form = widget.NewFormDialog(t, "The new value of "+text.Clean(p.Plan.Key), form)
-	p.form.Intro, p.form.Submit = q.Text, "take it"
+	p.form.Intro, p.form.Submit = q.Text, "use it"
 	p.form.OnSubmit = func(f *widget.Form) tea.Cmd {
 		value, ref, expires := keystore.NewSecret(strings.TrimSpace(f.Value("value"))), strings.TrimSpace(f.Value("ref")), strings.TrimSpace(f.Value("expires"))
 		if held && value.Empty() && ref == "" {
@@ -252,7 +252,7 @@ func (p *Page) askValue() tea.Cmd {
 			return tea.Batch(closing, p.run(nil))
 		}
 		if value.Empty() == (ref == "") {
-			p.form.Problem = "paste the value, or name a reference to it: one of the two"
+			p.form.Problem = "paste the value or name a reference to it, not both"
 			return nil
 		}
 		p.form.Busy, p.form.Problem = true, ""

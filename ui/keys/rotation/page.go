@@ -67,7 +67,7 @@ type Page struct {
 }
 
 // errStopped says that a person stopped what was under way.
-var errStopped = errors.New("stopped: what was done stands in the record")
+var errStopped = errors.New("stopped: what was done is in the record")
 
 // tried is what a rehearsal came to, in words; of one that failed, why.
 type tried struct {
@@ -109,7 +109,7 @@ func (p *Page) Show(k model.Key, plan keystore.RotationPlan) tea.Cmd {
 func (p *Page) show(k model.Key, r keys.Rotation) tea.Cmd {
 	another := p.Plan.ID != r.Plan.ID
 	if p.slot.Running() && another {
-		return kit.Warn("the rotation of " + p.Plan.Named() + " is at work: look at this one when it has ended")
+		return kit.Warn("the rotation of " + p.Plan.Named() + " is still running: open this one when it has ended")
 	}
 	if another {
 		p.err, p.tried, p.table, p.uses.found = nil, tried{}, widget.Table{}, nil
@@ -234,10 +234,10 @@ func (p *Page) outcome() string {
 		return "the rotation of the " + p.Plan.Key + " was taken back: the old password stays, and the new one is removed"
 	}
 	if p.Plan.Abandoned && p.Plan.Zone != "" {
-		return "the rotation of the " + p.Plan.Key + " was abandoned: " + p.Leftovers()
+		return "the rotation of the " + p.Plan.Key + " was given up: " + p.Leftovers()
 	}
 	if p.Plan.Abandoned {
-		words := "the rotation of " + p.Plan.Key + " was abandoned; its record stays"
+		words := "the rotation of " + p.Plan.Key + " was given up; its record stays"
 		if p.Plan.NewHeld != "" {
 			words += "; " + p.Leftovers()
 		}

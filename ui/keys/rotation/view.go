@@ -203,16 +203,16 @@ func (p *Page) nowLines(w int) []string {
 		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.Stop.Error(), w)
 		out = append(out, widget.Wrapped(th.Muted, p.answers(), w)...)
 	case errors.Is(p.err, errStopped):
-		out = append(widget.Hung(th.Warn.Render("! "), th.Warn, p.err.Error(), w), widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
+		out = append(widget.Hung(th.Warn.Render("! "), th.Warn, p.err.Error(), w), widget.Wrapped(th.Muted, "enter continues from here.", w)...)
 	case p.err != nil:
 		out = widget.Hung(th.Bad.Render("✗ "), th.Bad, p.err.Error(), w)
 		switch {
 		case errors.Is(p.err, keystore.ErrRotationNow):
 			out = append(out, widget.Wrapped(th.Muted, "esc goes back to the list, and "+th.Key("keys.rotate")+" shows that rotation.", w)...)
 		case errors.Is(p.err, keys.ErrRotationRunning):
-			out = append(out, widget.Wrapped(th.Muted, "What it does is shown here. enter goes on when it has ended.", w)...)
+			out = append(out, widget.Wrapped(th.Muted, "Its progress is shown here. enter continues when it has ended.", w)...)
 		case more:
-			out = append(out, widget.Wrapped(th.Muted, "enter goes on from here.", w)...)
+			out = append(out, widget.Wrapped(th.Muted, "enter continues from here.", w)...)
 		}
 	case p.Plan.Over():
 		out = append(widget.Wrapped(th.Strong, p.outcome()+".", w), p.useLines(w)...)
@@ -224,7 +224,7 @@ func (p *Page) nowLines(w int) []string {
 	}
 	if more && step.Kind == keystore.StepDelete && p.WorkedByPerson() && !p.slot.Running() {
 		if p.Stop == nil {
-			out = append(out, widget.Wrapped(th.Muted, "You delete it in the account settings; enter looks whether it is refused.", w)...)
+			out = append(out, widget.Wrapped(th.Muted, "Delete it in the account settings; enter then checks that it is refused.", w)...)
 		}
 		out = append(out, widget.Wrapped(th.Warn, p.Evidence(), w)...)
 	}
@@ -232,7 +232,7 @@ func (p *Page) nowLines(w int) []string {
 		out = append(out, widget.Hung(th.Good.Render("✓ "), th.Good, p.tried.text, w)...)
 	}
 	if p.tried.err != nil {
-		out = append(out, widget.Hung(th.Bad.Render("✗ "), th.Bad, "the rehearsal, by which nothing real was written: "+p.tried.err.Error(), w)...)
+		out = append(out, widget.Hung(th.Bad.Render("✗ "), th.Bad, "the rehearsal failed; nothing real was written: "+p.tried.err.Error(), w)...)
 	}
 	return append(out, "")
 }
@@ -244,9 +244,9 @@ func (p *Page) answers() string {
 	vouches := p.deps.Theme.Key("rotation.vouch") + " vouches for it."
 	switch step := p.Stop.Step; {
 	case p.Stop.Value && p.Stop.Vouch:
-		return "enter takes the value; " + vouches
+		return "enter asks for the value; " + vouches
 	case p.Stop.Value:
-		return "enter takes the value."
+		return "enter asks for the value."
 	case p.Stop.Vouch && step.Kind == keystore.StepSet:
 		return copies + "; " + vouches
 	case p.Stop.Vouch && step.Kind != keystore.StepDrain && step.Kind != keystore.StepWatch:

@@ -203,7 +203,7 @@ func (f *filterLine) remember(expr string) tea.Cmd {
 	ctx, kept, kind := f.ctx, f.past, f.kind
 	return func() tea.Msg {
 		if err := kept.Add(ctx, kind, expr); err != nil {
-			return kit.Warn("the filter is remembered for this session alone: " + err.Error())()
+			return kit.Warn("the filter is remembered for this session only: " + err.Error())()
 		}
 		return nil
 	}

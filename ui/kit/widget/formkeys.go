@@ -119,7 +119,7 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	}
 	if _, pasted := msg.(tea.PasteMsg); pasted && f.Dialog && !f.editing {
 		if fd.Kind != FieldText && fd.Kind != FieldArea {
-			return kit.Warn("nothing can be pasted into " + fd.Label + ": go to the field that it is meant for, and paste it there"), false
+			return kit.Warn(fd.Label + " takes no pasted text: go to the field that it is for and paste it there"), false
 		}
 		f.edit() // it goes where the focus is seen
 	}
@@ -206,7 +206,7 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 			return nil
 		}
 		if fd.Secret && fd.value() == "" && !fd.held && !f.atEnd() { // pressed to begin typing: the secret would go into the next field
-			return kit.Warn("nothing was typed into " + fd.Label + ": type or paste it, or tab goes on without it")
+			return kit.Warn(fd.Label + " is empty: type or paste it, or tab skips it")
 		}
 		f.stop()
 		return f.goOn(fd)

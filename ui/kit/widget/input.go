@@ -66,7 +66,7 @@ func updateField(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	if m, ok := msg.(tea.PasteMsg); ok {
 		bare, marks := model.TrimMarks(m.Content)
 		if marks != "" {
-			said = kit.Info(marks + " at the ends of what was pasted was taken off")
+			said = kit.Info(marks + " was removed from the ends of the pasted text")
 		}
 		before, after, _ := strings.Cut(m.Content, bare)
 		blanks := func(s string) string { return strings.Repeat(" ", strings.Count(s, " ")) }

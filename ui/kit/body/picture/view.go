@@ -111,7 +111,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 func (v *View) afterWhole(err error) tea.Cmd {
 	v.placed, v.drawn.lines = size{}, nil
 	if err != nil {
-		return tea.Batch(v.place(), kit.Warn("The picture stays in cells: "+err.Error()+"."))
+		return tea.Batch(v.place(), kit.Warn("The picture is drawn in cells: "+err.Error()+"."))
 	}
 	return v.place()
 }
