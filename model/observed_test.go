@@ -11,10 +11,10 @@ func TestWhatComparedRunsShowedIsNoMoreThanWasSeen(t *testing.T) {
 	fast := cell(Rate{}, 10, -20)
 	fast.Runs[1].Class = ClassTooFast
 	for want, c := range map[string]Cell{
-		"3 of 3 ok; 1 at once worked without a pause; more was not tried; $1.50 per 1000":                       cell(Rate{Per1000: 1.5}, 10, 20, 30),
-		"1 of 1 ok; more than one, at once or in a row, was not tried; unpriced":                               cell(Rate{}, 10),
+		"3 of 3 ok; 1 at once worked without a pause; more was not tried; $1.50 per 1000":                         cell(Rate{Per1000: 1.5}, 10, 20, 30),
+		"1 of 1 ok; more than one, at once or in a row, was not tried; unpriced":                                  cell(Rate{}, 10),
 		"1 of 2 ok, 1 too fast; 1 at once without a pause was too much, and the right pause is unknown; unpriced": fast,
-		"2 of 3 ok, 1 at once without a pause, none too fast; more was not tried; unpriced":                   cell(Rate{}, 10, 20, -30),
+		"2 of 3 ok, 1 at once without a pause, none too fast; more was not tried; unpriced":                       cell(Rate{}, 10, 20, -30),
 	} {
 		if got, ok := (Grid{Cells: []Cell{{Vary: Vary{Zone: Zone{Name: "z"}, Via: ViaNative}}, c}}).ObservedUse("z", ViaAPI); !ok || got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -488,7 +488,7 @@ func TestACopyToTwoClipboardsNamesBoth(t *testing.T) {
 // What tmux keeps and passes on is told with the copy, and nothing more.
 func TestACopyInTmuxSaysWhereItIs(t *testing.T) {
 	for want, tmux := range map[string]ui.TmuxCopy{
-		"! code (5 B) was not copied: tmux kept no paste buffer and passes nothing on to the terminal; ctrl+y":                                           {Known: true},
+		"! code (5 B) was not copied: tmux kept no paste buffer and passes nothing on to the terminal; ctrl+y":                                 {Known: true},
 		"! sent code (5 B) to the terminal's clipboard, which never confirms it; tmux passes it on; ctrl+y":                                    {Passes: true, Known: true},
 		"! sent code (5 B) to the terminal's clipboard, which never confirms it; tmux passes it on only":                                       {},
 		"i copied code: 5 B to tmux's paste buffer; tmux passes nothing on to the terminal's clipboard; ctrl+y":                                {Verified: true, Known: true},

@@ -30,7 +30,7 @@ func TestTheBannerIsOneLineFromTheWeekOnBeforeAClockRunsOut(t *testing.T) {
 		"seven days before":     {in(7), 0, "expires: 7 d left · 2026-11-28 11:00 UTC (12:00 CET here) · 2 shows it"},
 		"expired":               {in(-1), 0, " has expired · 2026-11-20 11:00 UTC (12:00 CET here) · 2 shows it"},
 		"rotation on the day":   {rotated(90), 0, "etl is due for rotation: due today · 2026-11-21 11:00 UTC (12:00 CET here) · 2 shows it"},
-		"overdue for rotation":     {rotated(91), 0, "etl is overdue for rotation: 1 d over · 2026-11-20 11:00 UTC (12:00 CET here) · 2 shows it"},
+		"overdue for rotation":  {rotated(91), 0, "etl is overdue for rotation: 1 d over · 2026-11-20 11:00 UTC (12:00 CET here) · 2 shows it"},
 		"fresh":                 {rotated(1), 0, ""},
 		"unknown":               {model.Key{Name: "etl"}, 0, ""},
 		"no key":                {model.Key{}, 0, ""},

@@ -484,7 +484,7 @@ func TestANameIsUsedOnce(t *testing.T) {
 	noerr.Try(r.Set(t.Context(), s.ID, batch.Settings{AtOnce: &five})).Must(t)
 	d.Input.Source, d.Cap, d.Request.Zone.Name = strings.NewReader(urls(3)), 2, "isp1"
 	_, err = r.Check(t.Context(), r.known, d, nil)
-	const want = "which was begun with other flags: it has --zone unlocker1, and this call has --zone isp1 --cap 2."
+	const want = "which was begun with other flags: it has --zone unlocker1, and this call has --zone isp1 --max-cost 2."
 	if other := (*batch.OtherFlagsError)(nil); !errors.As(err, &other) || other.State.ID != s.ID || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v; want %q", err, want)
 	}

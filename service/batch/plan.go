@@ -246,7 +246,7 @@ func (p Plan) capWords(of store.Batch, price int64) string {
 func (p Plan) checkAgain(s State, n int64) error {
 	each, _ := p.Request.Zone.Rate.Cost(1, 0)
 	if most := billionths(each)*(n-1) + p.Price; s.Cap > 0 && s.Spent+most > s.Cap {
-		return model.BadField("cap", "one try of %s may cost %s, and %s of the cap of %s is spent: nothing has changed. '%s --cap DOLLARS' raises the cap",
+		return model.BadField("cap", "one try of %s may cost %s, and %s of the cap of %s is spent: nothing has changed. '%s --max-cost DOLLARS' raises the cap",
 			model.Counted(n, "item"), model.SmallDollars(Dollars(most)), model.SmallDollars(Dollars(s.Spent)), model.SmallDollars(Dollars(s.Cap)), s.Command("set"))
 	}
 	return nil

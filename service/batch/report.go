@@ -137,7 +137,7 @@ func (p Plan) flags() (flags [][]string) {
 	flags = append(flags, []string{"--retries", strconv.Itoa(p.Retries)})
 	add("--max-body", strconv.FormatInt(r.BodyLimit/1_000_000, 10))
 	if slices.Contains(rows.InputKinds(), p.Kind) { // else it is only how the file's name ends
-		add("--input", p.Kind)
+		add("--from", p.Kind)
 	}
 	add("--column", p.Column)
 	add("--method", r.Method)
@@ -165,12 +165,12 @@ func (p Plan) flags() (flags [][]string) {
 	if r.Timeout > 0 {
 		add("--timeout", r.Timeout.String())
 	}
-	add("--limit", strconv.Itoa(p.AtOnce))
+	add("--at-once", strconv.Itoa(p.AtOnce))
 	if p.Rate > 0 {
 		add("--rate", strconv.FormatFloat(p.Rate, 'g', -1, 64)+"/s")
 	}
 	if p.Cap > 0 {
-		add("--cap", strconv.FormatFloat(Dollars(p.Cap), 'f', -1, 64))
+		add("--max-cost", strconv.FormatFloat(Dollars(p.Cap), 'f', -1, 64))
 	}
 	if p.SkipBad {
 		flags = append(flags, []string{"--skip-bad"})

@@ -101,7 +101,7 @@ func TestTheCapHoldsForWhatIsSentAgain(t *testing.T) {
 	r.run(t, s.ID)
 	captcha := []batch.Failure{{Class: model.ClassCaptcha}}
 	_, _, err := r.Retry(t.Context(), s.ID, captcha)
-	want := "cap: one try of 20 items may cost $0.0300, and $0.1500 of the cap of $0.1501 is spent: nothing has changed. 'zonedeck batch set " + s.ID + " --cap DOLLARS' raises the cap"
+	want := "cap: one try of 20 items may cost $0.0300, and $0.1500 of the cap of $0.1501 is spent: nothing has changed. 'zonedeck batch set " + s.ID + " --max-cost DOLLARS' raises the cap"
 	if now := noerr.Try(r.Show(t.Context(), s.ID)).Must(t); err == nil || err.Error() != want || now.State != store.Done || now.Tally.Answered != 100 {
 		t.Errorf("%v; %s with %d results", err, now.State, now.Tally.Answered)
 	}

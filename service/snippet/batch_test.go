@@ -10,7 +10,7 @@ import (
 )
 
 // words are those of a batch that are hard to quote.
-var words = []string{"batch", "/home/o'neil/100 % of $URLS.csv", "--url", "http://a.test/{{sku}}?a=1&b=\"2\"", "--header", `X-Path: C:\temp`, "--cap", "5"}
+var words = []string{"batch", "/home/o'neil/100 % of $URLS.csv", "--url", "http://a.test/{{sku}}?a=1&b=\"2\"", "--header", `X-Path: C:\temp`, "--max-cost", "5"}
 
 // arguments are those that a shell gives to the program of a command, which is printf.
 func arguments(t *testing.T, command string) []string {

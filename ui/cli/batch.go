@@ -28,19 +28,19 @@ type batchFlags struct {
 	Zone string `flag:"zone" help:"zone to use (required)"`
 	Via  string `flag:"via" default:"api" help:"access method: api or native"`
 	requestSource
-	URL     string     `flag:"url" help:"URL to fetch for a row, with its columns as {{name}} (default: the row's url)"`
-	Column  string     `flag:"column" help:"column that holds the URLs (default: the one that looks like URLs)"`
-	Kind    string     `flag:"input" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
-	Session string     `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
-	AtOnce  int        `flag:"limit" help:"fetches in flight at once (default: as many as the product allows)"`
-	Rate    string     `flag:"rate" help:"items begun in a second, such as 20/s (default: no bound)"`
-	Cap     string     `flag:"cap" help:"dollars that the batch never passes, such as 5 or $5"`
-	Once    string     `flag:"once" help:"a name that the profile uses once: a second call goes on with that batch, and begins none"`
-	Body    int        `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
-	Rules   []string   `flag:"rule" help:"another zone for a host or an item that fails: 'captcha x2 -> zone=ZONE,host', or ',item' (repeatable)"`
-	SkipBad bool       `flag:"skip-bad" help:"leave out rows that cannot be used, instead of refusing the input"`
-	DryRun  bool       `flag:"dry-run" help:"read and check the input, say what it comes to, and send nothing"`
-	Given   givenFlags `flag:"*"`
+	URL     string      `flag:"url" help:"URL to fetch for a row, with its columns as {{name}} (default: the row's url)"`
+	Column  string      `flag:"column" help:"column that holds the URLs (default: the one that looks like URLs)"`
+	Kind    string      `flag:"from" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
+	Session string      `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
+	AtOnce  int         `flag:"at-once" help:"fetches in flight at once (default: as many as the product allows)"`
+	Rate    string      `flag:"rate" help:"items begun in a second, such as 20/s (default: no bound)"`
+	MaxCost dollarsFlag `flag:"max-cost" help:"dollars that the batch never passes, such as 5 or $5"`
+	Once    string      `flag:"once" help:"a name that the profile uses once: a second call goes on with that batch, and begins none"`
+	Body    int         `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
+	Rules   []string    `flag:"rule" help:"another zone for a host or an item that fails: 'captcha x2 -> zone=ZONE,host', or ',item' (repeatable)"`
+	SkipBad bool        `flag:"skip-bad" help:"leave out rows that cannot be used, instead of refusing the input"`
+	DryRun  bool        `flag:"dry-run" help:"read and check the input, say what it comes to, and send nothing"`
+	Given   givenFlags  `flag:"*"`
 }
 
 // batchCommands make the commands below batch.
@@ -70,7 +70,7 @@ With --rule another zone takes over a host, or an item, once so many of its
 results are of a class; what is in flight then is sent again through it. A later
 rule counts what came through the zone of an earlier one.
 
-With --cap the batch stops before a fetch could pass it. A try costs at most
+With --max-cost the batch stops before a fetch could pass it. A try costs at most
 what the dearest zone's rate says for a body of --max-body.
 
 The exit code is the highest of its items' (0 if all are ok), 20 if it is not
@@ -180,26 +180,20 @@ func (f batchFlags) draftOf(name string) (batch.Draft, error) {
 	if f.Zone == "" {
 		wrong = append(wrong, errors.New("--zone is missing: name the zone to use"))
 	}
-	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, Rules: f.Rules, AtOnce: f.AtOnce, SkipBad: f.SkipBad}
+	d := batch.Draft{Draft: f.draft(f.URL), Once: f.Once, Rules: f.Rules, AtOnce: f.AtOnce, Cap: f.MaxCost.dollars, SkipBad: f.SkipBad}
 	d.Request.Zone.Name, d.Request.Via, d.Request.Session = model.ZoneName(f.Zone), via, f.Session
 	d.Request.BodyLimit = int64(f.Body) * 1_000_000
 	if f.Body < 1 {
 		wrong = append(wrong, fmt.Errorf("--max-body %d: write a number of megabytes from 1 to %d", f.Body, batch.MostBody/1_000_000))
 	}
 	if err := batch.CheckAtOnce(f.AtOnce); err != nil {
-		wrong = append(wrong, fmt.Errorf("--limit %w", err))
+		wrong = append(wrong, fmt.Errorf("--at-once %w", err))
 	}
 	if d.Rate, err = batch.ParseRate(f.Rate); err != nil {
 		wrong = append(wrong, fmt.Errorf("--rate %w", err))
 	}
-	if d.Cap, err = batch.ParseCap(f.Cap); err != nil {
-		wrong = append(wrong, fmt.Errorf("--cap %w", err))
-	}
 	if f.Kind != "" && !slices.Contains(rows.InputKinds(), f.Kind) {
-		wrong = append(wrong, fmt.Errorf("--input %q: write one of %s", model.Cut(f.Kind, 20), strings.Join(rows.InputKinds(), ", ")))
-	}
-	if f.Cap != "" && err == nil && d.Cap == 0 {
-		wrong = append(wrong, errors.New("--cap 0 would be no cap: write an amount in dollars above 0, or leave it out"))
+		wrong = append(wrong, fmt.Errorf("--from %q: write one of %s", model.Cut(f.Kind, 20), strings.Join(rows.InputKinds(), ", ")))
 	}
 	d.Input = fetch.NewInput(nil, name, f.Kind, f.Column)
 	if name != "-" {
@@ -332,7 +326,7 @@ func batchProgress(p batch.Progress) string {
 func (t *task) batchPrinted(s batch.State) printed {
 	out := printed{object: view.NewBatch(s), rows: batchRows(s, true), code: batchExit(s)}
 	if s.State == store.Capped {
-		out.note = fmt.Sprintf("'%s --cap DOLLARS' raises the cap, and '%s' then goes on", s.Command("set"), s.Command("resume"))
+		out.note = fmt.Sprintf("'%s --max-cost DOLLARS' raises the cap, and '%s' then goes on", s.Command("set"), s.Command("resume"))
 	}
 	return out
 }

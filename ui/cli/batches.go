@@ -87,38 +87,37 @@ func (b batchCommands) pause() *cobra.Command {
 }
 
 type batchSetFlags struct {
-	AtOnce int    `flag:"limit" help:"fetches in flight at once; 0 for as many as the product allows"`
-	Rate   string `flag:"rate" help:"items begun in a second, such as 20/s; 0 for no bound"`
-	Cap    string `flag:"cap" help:"dollars that the batch never passes; 0 for no cap"`
+	AtOnce  int         `flag:"at-once" help:"fetches in flight at once; 0 for as many as the product allows"`
+	Rate    string      `flag:"rate" help:"items begun in a second, such as 20/s; 0 for no bound"`
+	MaxCost dollarsFlag `flag:"max-cost" help:"dollars that the batch never passes; 0 for no cap"`
 	jsonFlag
 	Given givenFlags `flag:"*"`
 }
 
 func (b batchCommands) set() *cobra.Command {
 	return command(b.app, spec[batchSetFlags]{
-		use: "set ID", short: "Change the limit, the rate or the cap of a batch, also while it runs; without a flag, show them",
-		args: oneBatch("change"), needs: func(batchSetFlags) needs { return needs{journal: true} },
+		use: "set ID", short: "Change how many fetches a batch makes at once, their rate or its cap, also while it runs; without a flag, show them",
+		defaults: batchSetFlags{MaxCost: dollarsFlag{zero: true}},
+		args:     oneBatch("change"), needs: func(batchSetFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchSetFlags, args []string) (printed, error) {
 			var to batch.Settings
 			var wrong []error
-			if f.Given.has("limit") {
+			if f.Given.has("at-once") {
 				to.AtOnce = &f.AtOnce
 				if err := batch.CheckAtOnce(f.AtOnce); err != nil {
-					wrong = append(wrong, fmt.Errorf("--limit %w", err))
+					wrong = append(wrong, fmt.Errorf("--at-once %w", err))
 				}
 			}
-			number := func(flag, value string, read func(string) (float64, error), into **float64) {
-				if !f.Given.has(flag) {
-					return
-				}
-				n, err := read(value)
+			if f.Given.has("rate") {
+				n, err := batch.ParseRate(f.Rate)
 				if err != nil {
-					wrong = append(wrong, fmt.Errorf("--%s %w", flag, err))
+					wrong = append(wrong, fmt.Errorf("--rate %w", err))
 				}
-				*into = &n
+				to.Rate = &n
 			}
-			number("rate", f.Rate, batch.ParseRate, &to.Rate)
-			number("cap", f.Cap, batch.ParseCap, &to.Cap)
+			if f.Given.has("max-cost") {
+				to.Cap = &f.MaxCost.dollars
+			}
 			if err := errors.Join(wrong...); err != nil {
 				return printed{}, usage("%w", err)
 			}

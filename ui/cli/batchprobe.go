@@ -13,11 +13,11 @@ import (
 
 type batchProbeFlags struct {
 	askFlags
-	Zone string `flag:"zone" help:"zone to use (required)"`
-	Via  string `flag:"via" default:"api" help:"access method: api or native"`
-	Cap  string `flag:"cap" help:"dollars that the probe never passes, such as $0.5 (default: 200 fetches or $0.25)"`
-	Body int    `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
-	Yes  bool   `flag:"yes" help:"begin without asking"`
+	Zone    string      `flag:"zone" help:"zone to use (required)"`
+	Via     string      `flag:"via" default:"api" help:"access method: api or native"`
+	MaxCost dollarsFlag `flag:"max-cost" help:"dollars that the probe never passes, such as $0.5 (default: 200 fetches or $0.25)"`
+	Body    int         `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
+	Yes     bool        `flag:"yes" help:"begin without asking"`
 }
 
 func (b batchCommands) probe() *cobra.Command {
@@ -41,7 +41,7 @@ Exit code 1 says that no number is safe.`,
 }
 
 func (t *task) batchProbe(ctx context.Context, target string, f batchProbeFlags) (printed, error) {
-	d, err := batchFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, Cap: f.Cap, Body: f.Body}.draftOf("")
+	d, err := batchFlags{askFlags: f.askFlags, Zone: f.Zone, Via: f.Via, MaxCost: f.MaxCost, Body: f.Body}.draftOf("")
 	if err != nil {
 		return printed{}, err
 	}

@@ -14,21 +14,34 @@ import (
 )
 
 type batchReportFlags struct {
-	Markdown bool `flag:"markdown" without:"json" help:"print it as Markdown"`
+	reportForm
 	jsonFlag
+}
+
+// reportForm is how a report is printed.
+type reportForm struct {
+	As string `flag:"as" without:"json" help:"markdown: a table in Markdown"`
+}
+
+func (f reportForm) check() error {
+	if f.As != "" && f.As != formMarkdown {
+		return usageKind("--as", f.As, formMarkdown)
+	}
+	return nil
 }
 
 func (b batchCommands) report() *cobra.Command {
 	return command(b.app, spec[batchReportFlags]{
 		use: "report ID", short: "Print what a batch came to: classes, zones, hosts with their next step, cost per useful page",
-		args: oneBatch("report"), needs: func(batchReportFlags) needs { return needs{journal: true} },
+		check: func(f *batchReportFlags, _ []string) error { return f.check() },
+		args:  oneBatch("report"), needs: func(batchReportFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchReportFlags, args []string) (printed, error) {
 			s, err := t.Batches.Report(ctx, args[0])
 			if err != nil {
 				return printed{}, batchError(ctx, err)
 			}
 			out := printed{object: view.NewBatchReport(s), rows: append(batchRows(s.State, false), reportRows(s)...)}
-			if f.Markdown {
+			if f.As == formMarkdown {
 				out.text, out.rows = markdown("Batch "+s.ID, out.rows), nil
 			}
 			return out, nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,14 @@ import (
 
 type compareFlags struct {
 	askFlags
-	loginsFlags
 	listFlags
-	Via      []string   `flag:"via" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
-	Repeat   int        `flag:"repeat" default:"1" help:"runs of each zone by each method, one after the other unless you give --at-once"`
-	AtOnce   int        `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys; with --input, as many as these allow unless you give it"`
-	Markdown bool       `flag:"markdown" without:"json" help:"print the table as Markdown"`
+	Via      []string `flag:"via" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
+	Repeat   int      `flag:"repeat" help:"runs of each zone by each method, one after the other unless you give --at-once (default 1; with --logins 3 calls to each zone)"`
+	AtOnce   int      `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys; with --input, as many as these allow unless you give it"`
+	Zones    []string `flag:"zones" list:"comma" help:"zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"`
+	Baseline string   `flag:"baseline" help:"save: keep the result as the baseline; compare: compare it with the baseline"`
+	reportForm
+	Markdown bool       `flag:"markdown" without:"json" help:"the same as --as markdown"`
 	Logins   bool       `flag:"logins" help:"compare the proxy logins of zones, and no page"`
 	Given    givenFlags `flag:"*"`
 }
@@ -37,7 +40,7 @@ func (f compareFlags) needs() needs {
 }
 
 func (a *app) compareCommand() *cobra.Command {
-	return command(a, spec[compareFlags]{
+	cmd := command(a, spec[compareFlags]{
 		use:     "compare [URL]",
 		aliases: []string{"twin"},
 		short:   "Compare zones and access methods for one page, or the proxy logins of zones",
@@ -68,13 +71,21 @@ Each call is billed. --baseline save keeps the result as the profile's baseline;
 --baseline compare says what is new, better or worse than it. Exit code 1: with
 compare, a zone is worse; without --baseline, a zone is not ok.`,
 		defaults: compareFlags{listFlags: listFlags{Need: 0.95}, Via: []string{string(model.ViaAPI), string(model.ViaNative)}},
-		help:     map[string]string{"zones": "zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"},
 		args:     oneArgUnless("the URL to fetch", "query", "logins", "input"),
 		check: func(f *compareFlags, _ []string) error {
-			if err := f.checkList(); err != nil {
+			if err := cmp.Or(f.check(), f.checkList()); err != nil {
 				return err
 			}
-			switch ignored := f.Given.ignored(f.Logins, []string{"calls", "baseline"}, []string{"logins", "zones", "json", "help"}); {
+			if f.Markdown {
+				f.As = formMarkdown
+			}
+			if !f.Given.has("repeat") {
+				f.Repeat = 1
+				if f.Logins {
+					f.Repeat = 3
+				}
+			}
+			switch ignored := f.Given.ignored(f.Logins, []string{"baseline"}, []string{"logins", "repeat", "zones", "json", "help"}); {
 			case ignored == "":
 				return nil
 			case f.Logins:
@@ -85,7 +96,7 @@ compare, a zone is worse; without --baseline, a zone is not ok.`,
 		},
 		run: func(ctx context.Context, t *task, f compareFlags, args []string) (printed, error) {
 			if f.Logins {
-				return t.compareLogins(ctx, f.loginsFlags, firstOf(args))
+				return t.compareLogins(ctx, f, firstOf(args))
 			}
 			if f.Input != "" {
 				return t.compareList(ctx, firstOf(args), f)
@@ -93,6 +104,8 @@ compare, a zone is worse; without --baseline, a zone is not ok.`,
 			return t.compare(ctx, firstOf(args), f)
 		},
 	})
+	_ = cmd.Flags().MarkHidden("markdown") // for scripts
+	return cmd
 }
 
 func (t *task) compare(ctx context.Context, target string, f compareFlags) (printed, error) {
@@ -117,7 +130,7 @@ func (t *task) compare(ctx context.Context, target string, f compareFlags) (prin
 	if v.Winner < 0 {
 		out.code = exitChecksFailed
 	}
-	if f.Markdown {
+	if f.As == formMarkdown {
 		out.text = text.CleanLines(export.ComparisonMarkdown(result))
 	} else {
 		out.rows, out.text = compareRows(result), sanitizeLine(v.Text)+"\n"

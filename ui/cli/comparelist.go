@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/service/batch"
 	"zonedeck/service/fetch"
 	"zonedeck/service/view"
 	"zonedeck/ui/kit/text"
@@ -16,18 +15,18 @@ import (
 
 // listFlags are the flags of a comparison over a list.
 type listFlags struct {
-	Input  string  `flag:"input" help:"compare the zones over a sample of the rows of this file; - for standard input"`
-	Column string  `flag:"column" help:"with --input: column that holds the URLs (default: the one that looks like URLs)"`
-	Sample int     `flag:"sample" help:"with --input: rows to fetch through each zone (default: 50, or as many as --need takes)"`
-	Need   float64 `flag:"need" help:"with --input: share of useful pages that a zone has to be shown to reach"`
-	Cap    string  `flag:"cap" help:"with --input: dollars that the comparison never passes, such as $1; the sample is as large as fits"`
+	Input   string      `flag:"input" help:"compare the zones over a sample of the rows of this file; - for standard input"`
+	Column  string      `flag:"column" help:"with --input: column that holds the URLs (default: the one that looks like URLs)"`
+	Sample  int         `flag:"sample" help:"with --input: rows to fetch through each zone (default: 50, or as many as --need takes)"`
+	Need    float64     `flag:"need" help:"with --input: share of useful pages that a zone has to be shown to reach"`
+	MaxCost dollarsFlag `flag:"max-cost" help:"with --input: dollars that the comparison never passes, such as $1; the sample is as large as fits"`
 }
 
 // checkList refuses flags that a comparison over a list, or another one, would ignore.
 func (f compareFlags) checkList() error {
-	other, words := []string{"column", "sample", "need", "cap"}, "%s: only with --input"
+	other, words := []string{"column", "sample", "need", "max-cost"}, "%s: only with --input"
 	if f.Input != "" {
-		other, words = []string{"repeat", "markdown", "query"}, "--input takes no %s"
+		other, words = []string{"repeat", "as", "markdown", "query"}, "--input takes no %s"
 	}
 	if ignored := f.Given.ignored(false, other, nil); ignored != "" {
 		return usage(words, ignored)
@@ -38,7 +37,7 @@ func (f compareFlags) checkList() error {
 // listDraft is the draft of the flags. Its error names all their mistakes.
 func (f compareFlags) listDraft(target string) (fetch.ListDraft, error) {
 	wrong := f.mistakes()
-	d := fetch.ListDraft{Draft: f.draft(target), Zones: unique(f.Zones), Sample: f.Sample, Need: f.Need}
+	d := fetch.ListDraft{Draft: f.draft(target), Zones: unique(f.Zones), Sample: f.Sample, Need: f.Need, Cap: f.MaxCost.dollars}
 	if !f.Given.has("via") {
 		f.Via = []string{string(model.ViaAPI)}
 	}
@@ -56,10 +55,6 @@ func (f compareFlags) listDraft(target string) (fetch.ListDraft, error) {
 	}
 	if f.Given.has("at-once") {
 		d.AtOnce = f.AtOnce
-	}
-	var err error
-	if d.Cap, err = batch.ParseCap(f.Cap); err != nil || f.Cap != "" && d.Cap == 0 {
-		wrong = append(wrong, fmt.Errorf("--cap %q: write an amount in dollars above 0, such as 5", model.Cut(f.Cap, 20)))
 	}
 	return d, errors.Join(wrong...)
 }

@@ -15,23 +15,16 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// loginsFlags are the flags of a comparison of logins.
-type loginsFlags struct {
-	Zones    []string `flag:"zones" list:"comma" help:"zones to test, separated by commas (default: every zone of the profile)"`
-	Calls    int      `flag:"calls" default:"3" help:"calls to each zone, one after the other"`
-	Baseline string   `flag:"baseline" help:"save: keep the result as the baseline; compare: compare it with the baseline"`
-}
-
 // The values of --baseline.
 const (
 	baselineSave    = "save"
 	baselineCompare = "compare"
 )
 
-func (t *task) compareLogins(ctx context.Context, f loginsFlags, target string) (printed, error) {
+func (t *task) compareLogins(ctx context.Context, f compareFlags, target string) (printed, error) {
 	switch {
-	case f.Calls < 1 || f.Calls > model.MaxLoginCalls:
-		return printed{}, usage("--calls %d: write a number from 1 to %d", f.Calls, model.MaxLoginCalls)
+	case f.Repeat < 1 || f.Repeat > model.MaxLoginCalls:
+		return printed{}, usage("--repeat %d: write a number from 1 to %d", f.Repeat, model.MaxLoginCalls)
 	case f.Baseline != "" && f.Baseline != baselineSave && f.Baseline != baselineCompare:
 		return printed{}, usage("--baseline %q: write save or compare", f.Baseline)
 	}
@@ -39,7 +32,7 @@ func (t *task) compareLogins(ctx context.Context, f loginsFlags, target string) 
 	if err != nil {
 		return printed{}, fail(exitState, "%w", err)
 	}
-	preset := model.Preset{Kind: model.CompareLogins, Repeat: f.Calls}
+	preset := model.Preset{Kind: model.CompareLogins, Repeat: f.Repeat}
 	for _, name := range unique(f.Zones) {
 		z, err := t.Zone(p, name)
 		if err != nil {

@@ -17,9 +17,9 @@ import (
 )
 
 type driftCheckFlags struct {
-	File     string       `flag:"file" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
-	Format   string       `flag:"format" help:"json, ndjson or csv (default: by the file's ending or content)"`
-	Contract string       `flag:"contract" help:"with --file: contract to check it against (default: the collector's)"`
+	Input    string       `flag:"input" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
+	From     string       `flag:"from" help:"json, ndjson or csv (default: by the file's ending or content)"`
+	Contract string       `flag:"contract" help:"with --input: contract to check it against (default: the collector's)"`
 	MaxAge   durationFlag `flag:"max-age" help:"fail if the newest run of a collector is older than this, for example 36h or 2d"`
 	Given    givenFlags   `flag:"*"`
 	jsonFlag
@@ -28,18 +28,18 @@ type driftCheckFlags struct {
 // check refuses flags that do not go together.
 func (f driftCheckFlags) check(args []string) error {
 	switch {
-	case f.File != "" && f.Given.has("max-age"):
-		return usage("--max-age is about stored runs: leave it out with --file")
+	case f.Input != "" && f.Given.has("max-age"):
+		return usage("--max-age is about stored runs: leave it out with --input")
 	case f.Given.has("max-age") && f.MaxAge.d == 0:
 		return usage("--max-age 0: every run is older; give a time such as 36h or 2d")
-	case f.File == "" && (f.Contract != "" || f.Format != ""):
-		return usage("--contract and --format need --file")
-	case f.Format != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.Format):
-		return usage("--format %q: give json, ndjson or csv", f.Format)
-	case f.File != "" && len(args) > 1:
-		return usage("--file checks the result of one collector; unexpected %q", args[1])
-	case f.File != "" && len(args) == 0 && f.Contract == "":
-		return usage("--file needs the NAME of its data set, or --contract")
+	case f.Input == "" && (f.Contract != "" || f.From != ""):
+		return usage("--contract and --from need --input")
+	case f.From != "" && !slices.Contains([]string{"json", "ndjson", "jsonl", "csv"}, f.From):
+		return usage("--from %q: give json, ndjson or csv", f.From)
+	case f.Input != "" && len(args) > 1:
+		return usage("--input checks the result of one collector; unexpected %q", args[1])
+	case f.Input != "" && len(args) == 0 && f.Contract == "":
+		return usage("--input needs the NAME of its data set, or --contract")
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (a *app) driftCheckCommand() *cobra.Command {
 runs before it and with its contract. A collector without a useful row in its
 last 3 or more runs fails too.
 
---file checks the result in a file instead, and stores nothing. With --contract
+--input checks the result in a file instead, and stores nothing. With --contract
 it needs no runs on this machine; with NAME it is compared with the runs of that
 collector.
 
@@ -72,7 +72,7 @@ collector is older: nothing new came, or nobody downloads it any more.`,
 
 func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string) (printed, error) {
 	look := t.checkStored
-	if f.File != "" {
+	if f.Input != "" {
 		look = t.checkFile
 	}
 	all, err := look(ctx, names, f)
@@ -83,7 +83,7 @@ func checkDrift(ctx context.Context, t *task, f driftCheckFlags, names []string)
 		t.app.warn("nothing was judged: no collector has a run")
 	}
 	return printed{
-		object: view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.File != ""),
+		object: view.DriftChecks{Collectors: append([]view.DriftCheck{}, all...)}, text: checkedLines(all), code: checkedCode(all, len(names) > 0 || f.Input != ""),
 	}, nil
 }
 
@@ -194,29 +194,29 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 		kind, id = contract.Kind, contract.Name
 	}
 	if kind != drift.Dataset {
-		return nil, usage("--file: only results of data sets can be checked, and %s is a target", id)
+		return nil, usage("--input: only results of data sets can be checked, and %s is a target", id)
 	}
 	if contract != nil && contract.Name != id {
 		return nil, usage("--contract: %s is for %s, not for %s", f.Contract, contract.Name, id)
 	}
-	file, err := t.app.open(ctx, f.File)
+	file, err := t.app.open(ctx, f.Input)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("--file: there is no file %s", f.File)
+		return nil, usage("--input: there is no file %s", f.Input)
 	}
 	if err != nil {
 		return nil, fail(exitState, "%w", err)
 	}
 	defer file.Close()
-	name := f.File
+	name := f.Input
 	if name == "-" {
 		name = "standard input"
 	}
-	r, v, err := t.Drift.CheckFile(ctx, drift.File{Reader: file, Name: name, Format: f.Format, Dataset: id, Contract: contract, At: t.Now()})
+	r, v, err := t.Drift.CheckFile(ctx, drift.File{Reader: file, Name: name, Format: f.From, Dataset: id, Contract: contract, At: t.Now()})
 	switch unreadable := (*drift.UnreadableError)(nil); {
 	case ctx.Err() != nil:
 		return nil, fail(ExitInterrupted, "interrupted")
 	case errors.As(err, &unreadable):
-		return nil, usage("--file: %w", err)
+		return nil, usage("--input: %w", err)
 	case err != nil:
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (b *beta) launch(t *testing.T, p Process) {
 func TestJobsOfAnAccountThatIsAddedWhileAnAgentIsServedAreFollowed(t *testing.T) {
 	t.Parallel()
 	b := newBeta(t)
-	s := serve(t, map[string]string{"BETA_KEY": "value-of-beta-0123456789"}, "--domains", "lab.test")
+	s := serve(t, map[string]string{"BETA_KEY": "value-of-beta-0123456789"}, "--allow-domain", "lab.test")
 	b.add(t, s.process)
 	b.launch(t, s.process)
 	select {

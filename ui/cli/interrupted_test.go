@@ -29,7 +29,7 @@ func TestWhatWasPaidForIsPrintedWhenACommandIsInterrupted(t *testing.T) {
 		when, want string
 	}{
 		"rotation": {[]string{"proxy", "test", "--zone", "residential_demo", "--rotation", "500"}, `[1-9]\d* of 500 calls`, `(?s)CONNECT +done.*ended after \d+ of 500 calls: stopped`},
-		"logins":   {[]string{"compare", "https://lab.test/slow?s=1", "--logins", "--zones", "residential_demo", "--calls", "20"}, `[1-9]\d* calls? made`, `residential_demo +ok +\d+ of \d+`},
+		"logins":   {[]string{"compare", "https://lab.test/slow?s=1", "--logins", "--zones", "residential_demo", "--repeat", "20"}, `[1-9]\d* calls? made`, `residential_demo +ok +\d+ of \d+`},
 		"refusal":  {[]string{"diagnose", "http://lab.test/forbidden", "--zone", "datacenter_demo"}, `compare +`, `refused +- +access restricted +403`},
 		"refusal as JSON": {
 			[]string{"diagnose", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--json"},

@@ -26,8 +26,8 @@ func jobArg(doing string) cobra.PositionalArgs {
 }
 
 type watchFlags struct {
-	notifyFlag
-	Timeout durationFlag `flag:"timeout" help:"stop watching after this long; exit 20 if the job is still running then"`
+	ringFlag
+	Deadline durationFlag `flag:"deadline" alias:"timeout" help:"stop watching after this long; exit 20 if the job is still running then"`
 	jobFlags
 }
 
@@ -44,12 +44,12 @@ but silently: nobody is asked for a passphrase for them, and --admin-reason does
 not apply to them.`,
 		args: jobArg("watch"),
 		run: func(ctx context.Context, t *task, f watchFlags, args []string) (printed, error) {
-			return printed{}, t.watch(ctx, args[0], f.Timeout.d, f.Notify)
+			return printed{}, t.watch(ctx, args[0], f.Deadline.d, f.Ring)
 		},
 	})
 }
 
-func (t *task) watch(ctx context.Context, id string, timeout time.Duration, notify bool) error {
+func (t *task) watch(ctx context.Context, id string, deadline time.Duration, ring bool) error {
 	switch job, err := t.findJob(ctx, id, ""); {
 	case err != nil:
 		return jobError(ctx, err)
@@ -58,16 +58,16 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, noti
 		return t.reportJob(job)
 	}
 	watchCtx := ctx
-	if timeout > 0 {
+	if deadline > 0 {
 		var cancel context.CancelFunc
-		watchCtx, cancel = context.WithTimeout(ctx, timeout)
+		watchCtx, cancel = context.WithTimeout(ctx, deadline)
 		defer cancel()
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	last, bell := "", t.app.notifier(notify, p.Name)
+	last, bell := "", t.app.notifier(ring, p.Name)
 	defer bell.end()
 	job, err := t.Jobs.WatchAndFollow(watchCtx, id, func(j model.Job) {
 		bell.update(j, true)

@@ -17,7 +17,7 @@ import (
 
 type downloadFlags struct {
 	Output   string `flag:"output" short:"o" help:"file to write, or - for standard output (required)"`
-	Format   string `flag:"format" help:"json, ndjson or csv (default: what the file's ending says; json without an ending)"`
+	As       string `flag:"as" alias:"format" help:"json, ndjson or csv (default: what the file's ending says; json without an ending)"`
 	Force    bool   `flag:"force" help:"replace an existing file, and what another download left beside it"`
 	RawCells bool   `flag:"raw-cells" help:"in CSV: put no apostrophe before cells that a spreadsheet would take for formulas"`
 	jobFlags
@@ -28,7 +28,7 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 	return command(a, spec[downloadFlags]{
 		use:   "download ID -o FILE",
 		short: "Download a job's results",
-		long: `Downloads the results of a job that is ready to a file. --format or the file's
+		long: `Downloads the results of a job that is ready to a file. --as or the file's
 ending decides on the format: json (one array), ndjson (one record per line) or
 csv (a column for every field of any record, nested values as JSON).
 
@@ -53,8 +53,8 @@ Exit code 30: the result is in FILE, and no row has data.`,
 			if f.dest.stream != nil && f.JSON {
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", f.Output)
 			}
-			if ending := filepath.Ext(f.dest.file); ending != "" && f.Format == "" && jobs.FormatOf(f.dest.file) == "" {
-				return usage("-o %s: no format has this ending: use .json, .ndjson or .csv, or give --format", f.Output)
+			if ending := filepath.Ext(f.dest.file); ending != "" && f.As == "" && jobs.FormatOf(f.dest.file) == "" {
+				return usage("-o %s: no format has this ending: use .json, .ndjson or .csv, or give --as", f.Output)
 			}
 			return nil
 		},
@@ -69,7 +69,7 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	if _, err := t.findJob(ctx, id, ""); err != nil {
 		return printed{}, jobError(ctx, err)
 	}
-	to := jobs.Destination{Format: f.Format, Replace: f.Force, DropPartial: f.Force, RawCells: f.RawCells}
+	to := jobs.Destination{Format: f.As, Replace: f.Force, DropPartial: f.Force, RawCells: f.RawCells}
 	if f.dest.file != "" {
 		to.File = f.dest.file
 	}

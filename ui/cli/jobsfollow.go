@@ -21,7 +21,7 @@ import (
 )
 
 type followFlags struct {
-	notifyFlag
+	ringFlag
 	UntilIdle bool `flag:"until-idle" help:"end once no job of the profile in use is followed any more; exit 30 if one of them failed or expired, or the exit code of 'jobs watch' if one could not be followed to its end"`
 	reasonFlag
 	JSON bool `flag:"json" help:"print one JSON object per line"`
@@ -81,7 +81,7 @@ func follow(ctx context.Context, t *task, f followFlags, _ []string) (printed, e
 	defer end(nil)
 	reading.Go(func() { t.Watch(following, t.app.warnOfChange) })
 	lines := followLines{task: t, profile: p.Name, last: map[string]jobs.Followed{}}
-	failed, bell := false, t.app.notifier(f.Notify, p.Name)
+	failed, bell := false, t.app.notifier(f.Ring, p.Name)
 	defer bell.end()
 	err = t.Jobs.Follow(following, func(e jobs.Followed) {
 		switch {

@@ -22,14 +22,14 @@ type newJobFlags struct {
 	Columns        []string   `flag:"map" help:"use a CSV column as this field: COLUMN=FIELD, or COLUMN= to leave it out; other columns are matched by their header (repeatable)"`
 	Sample         int        `flag:"sample" help:"launch only the first N good rows"`
 	OnlyUnlaunched bool       `flag:"only-unlaunched" help:"leave out inputs that jobs of the last hour have, for example after a --sample; needs --again if the inputs of one of these jobs are not known"`
-	GoodRows       bool       `flag:"good-rows" help:"launch the good rows and keep the bad ones in a file"`
+	SkipBad        bool       `flag:"skip-bad" help:"launch the good rows and keep the bad ones in a file, instead of refusing the input"`
 	Unlisted       bool       `flag:"unlisted" help:"launch it even if the service does not list the data set"`
-	Rejects        string     `flag:"rejects" help:"with --good-rows: file for the bad rows (default: a file in the downloads folder)"`
+	Rejects        string     `flag:"rejects" help:"with --skip-bad: file for the bad rows (default: a file in the downloads folder)"`
 	SaveList       string     `flag:"save-list" help:"save all good rows as a new list of this name"`
 	Once           string     `flag:"once" help:"launch one job under this name, which never expires: a second launch of the profile under it, whatever its inputs, sends nothing, prints the first job as JSON and ends with 32 (31 if that job may have started); a launch that the service refused frees it"`
 	Discover       string     `flag:"discover" help:"discovery of the data set to find records by"`
-	LimitPerInput  int        `flag:"limit-per-input" help:"maximum number of records per input"`
-	Limit          int        `flag:"limit" help:"maximum number of records"`
+	LimitPerInput  int        `flag:"max-records-per-input" help:"maximum number of records per input"`
+	Limit          int        `flag:"max-records" help:"maximum number of records"`
 	NotifyAddress  string     `flag:"notify" help:"address for the service to call when the job has ended; inbox for an address of your 'zonedeck webhook listen'"`
 	Endpoint       string     `flag:"endpoint" help:"address for the service to send the records to; inbox for an address of your 'zonedeck webhook listen'"`
 	Auth           string     `flag:"auth-header" help:"with --notify or --endpoint: reference (env:NAME, keyring:…, file:…, cmd:…) to the secret that is their whole Authorization header (default: what the inbox checks, if only the inbox is called)"`
@@ -70,8 +70,8 @@ func (f *newJobFlags) check([]string) error {
 		return usage("--input is missing: name a file, list:NAME, or - for standard input")
 	case f.Preview && f.DryRun:
 		return usage("--preview asks the service and --dry-run sends nothing: give only one of them")
-	case f.Rejects != "" && !f.GoodRows:
-		return usage("--rejects needs --good-rows: without it, a bad row stops the launch")
+	case f.Rejects != "" && !f.SkipBad:
+		return usage("--rejects needs --skip-bad: without it, a bad row stops the launch")
 	}
 	if f.Once == "" && f.Given.has("once") {
 		return usage("--once is empty: give a name, such as nightly-2026-11-29")
@@ -79,7 +79,7 @@ func (f *newJobFlags) check([]string) error {
 	for _, n := range []struct {
 		flag, unit string
 		value      int
-	}{{"sample", "rows", f.Sample}, {"limit", "records", f.Limit}, {"limit-per-input", "records", f.LimitPerInput}} {
+	}{{"sample", "rows", f.Sample}, {"max-records", "records", f.Limit}, {"max-records-per-input", "records", f.LimitPerInput}} {
 		if n.value < 1 && f.Given.has(n.flag) {
 			return usage("--%s %d: give a number of %s from 1", n.flag, n.value, n.unit)
 		}
@@ -130,7 +130,7 @@ func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (prin
 		d.From = from
 	}
 	given := ask.Answers{}
-	if f.GoodRows {
+	if f.SkipBad {
 		given.Always(ask.BadRows)
 	}
 	if f.Unlisted {

@@ -7,8 +7,8 @@ import (
 	"zonedeck/ui/kit/alert"
 )
 
-type notifyFlag struct {
-	Notify bool `flag:"notify" help:"in a terminal: show the progress of the jobs in its tab or task bar, and notify and ring when a job ends"`
+type ringFlag struct {
+	Ring bool `flag:"ring" help:"in a terminal: show the progress of the jobs in its tab or task bar, and notify and ring when a job ends"`
 }
 
 // notifier shows the progress of jobs at the terminal and announces their ends. The zero value does nothing.
@@ -27,7 +27,7 @@ func (a *app) notifier(on bool, own string) *notifier {
 	case !on:
 		return &notifier{}
 	case !a.StdoutTTY:
-		a.say("zonedeck: --notify has no effect: stdout is not a terminal")
+		a.say("zonedeck: --ring has no effect: stdout is not a terminal")
 		return &notifier{}
 	}
 	return &notifier{out: a.Stdout, profile: own, terminal: alert.Detect(a.Getenv), known: map[string]bool{}}

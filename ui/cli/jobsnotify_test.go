@@ -14,7 +14,7 @@ func TestATerminalIsToldOfJobsAndAFileIsNot(t *testing.T) {
 		out, messages string
 	}{
 		{"a terminal", true, true, "\x1b]9;4;1;25\a\x1b]9;4;1;50\a\x1b]9;4;0\a\a\x1b]9;4;3\a\x1b]9;4;0\a", ""},
-		{"a file", true, false, "", "zonedeck: --notify has no effect: stdout is not a terminal\n"},
+		{"a file", true, false, "", "zonedeck: --ring has no effect: stdout is not a terminal\n"},
 		{"not asked for", false, true, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

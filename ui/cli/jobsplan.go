@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/batch"
 	"zonedeck/service/catalogue"
 	"zonedeck/service/inbox"
 	"zonedeck/service/jobs"
@@ -26,12 +26,12 @@ import (
 
 // launchFlags are the flags of every command that launches a job.
 type launchFlags struct {
-	Key     string       `flag:"key" help:"key of the inventory to use"`
-	MaxCost dollarsFlag  `flag:"max-cost" help:"refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too"`
-	Again   bool         `flag:"again" help:"launch it even if a job of the last hour has the same inputs, or an older one that still runs or may have started"`
-	DryRun  bool         `flag:"dry-run" help:"check the job, say what it is expected to cost and print its inputs; send nothing"`
-	Wait    bool         `flag:"wait" help:"wait until the job is over"`
-	Timeout durationFlag `flag:"timeout" help:"with --wait: stop waiting after this long; exit 20 if the job is still running then"`
+	Key      string       `flag:"key" help:"key of the inventory to use"`
+	MaxCost  dollarsFlag  `flag:"max-cost" help:"refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too"`
+	Again    bool         `flag:"again" help:"launch it even if a job of the last hour has the same inputs, or an older one that still runs or may have started"`
+	DryRun   bool         `flag:"dry-run" help:"check the job, say what it is expected to cost and print its inputs; send nothing"`
+	Wait     bool         `flag:"wait" help:"wait until the job is over"`
+	Deadline durationFlag `flag:"deadline" alias:"timeout" help:"with --wait: stop waiting after this long; exit 20 if the job is still running then"`
 	reasonFlag
 	jsonFlag
 }
@@ -40,22 +40,23 @@ func (f launchFlags) needs() needs { return needs{key: f.Key, jobs: true, reason
 
 // checkLaunch refuses launchFlags that do not go together.
 func (f *launchFlags) checkLaunch() error {
-	if f.Timeout.d > 0 && !f.Wait {
-		return usage("--timeout needs --wait: without it, nothing is waited for")
+	if f.Deadline.d > 0 && !f.Wait {
+		return usage("--deadline needs --wait: without it, nothing is waited for")
 	}
 	return nil
 }
 
-// dollarsFlag is an amount, 0 if none was given. It refuses 0, because a cap of 0 would be no cap.
-type dollarsFlag struct{ dollars float64 }
+// dollarsFlag is an amount, 0 if none was given. Without zero it refuses 0, because a cap of 0 would be no cap.
+type dollarsFlag struct {
+	dollars float64
+	zero    bool
+}
 
-func (d *dollarsFlag) Set(s string) error {
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(n > 0) || math.IsInf(n, 0) {
-		return errors.New("give dollars, more than 0, or leave the flag out")
+func (d *dollarsFlag) Set(s string) (err error) {
+	if d.dollars, err = batch.ParseCap(s); err == nil && d.dollars == 0 && !d.zero {
+		return errors.New("0 would be no cap: write an amount in dollars above 0, or leave it out")
 	}
-	d.dollars = n
-	return nil
+	return err
 }
 
 func (d *dollarsFlag) String() string {
@@ -73,7 +74,7 @@ func (t *task) launched(ctx context.Context, job model.Job, f launchFlags) error
 		return t.reportJob(job)
 	}
 	t.app.say("zonedeck: job %s is %s", job.ID, job.Names().Words())
-	return t.watch(ctx, job.ID, f.Timeout.d, false)
+	return t.watch(ctx, job.ID, f.Deadline.d, false)
 }
 
 // check checks a draft, and says what it found and what the job is expected to cost.
@@ -108,7 +109,7 @@ func (t *task) sayReport(r jobs.Report) {
 		t.app.say("zonedeck: %s: %s folded, because each input is sent once", r.Source, text.Counted(r.Rows.Folded, "repeated row"))
 	}
 	t.warnOfInbox()
-	flags := map[string]string{"limit": " (--limit-per-input, --limit)", "auth_header": " (--auth-header '' sends none)"}
+	flags := map[string]string{"limit": " (--max-records-per-input, --max-records)", "auth_header": " (--auth-header '' sends none)"}
 	for _, n := range r.Notes {
 		switch {
 		case n.Warn:
@@ -159,7 +160,7 @@ var answers = map[ask.Kind]struct {
 }{
 	ask.SameInputs:    {"--again launches it", exitLaunchedBefore},
 	ask.UnknownInputs: {"remove by hand what they have and launch the rest without --only-unlaunched, or add --again to launch what no other job has", exitUsage},
-	ask.BadRows:       {"--good-rows launches GOODROWS and keeps the others in a file", exitUsage},
+	ask.BadRows:       {"--skip-bad launches GOODROWS and keeps the others in a file", exitUsage},
 	ask.Unlisted:      {"'zonedeck datasets list' has those that it lists; --unlisted launches it", exitUsage},
 	ask.Unsettled:     {"'COMMAND settle JOB' looks for one that may have started; --yes launches it", exitUsage},
 	ask.Unmatched:     {"--yes launches INPUTS", exitUsage},
@@ -319,7 +320,7 @@ func (f *launchFlags) named(err error) error {
 		return err
 	}
 	flags := map[string]string{
-		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--limit", "limit_total": "--limit", "limit_per_input": "--limit-per-input",
+		"source": "--input", "inputs": "--input", "discover": "--discover", "limit": "--max-records", "limit_total": "--max-records", "limit_per_input": "--max-records-per-input",
 		"notify": "--notify", "endpoint": "--endpoint", "format": "--format", "auth_header": "--auth-header", "key": "--key", "only_unlaunched": "--only-unlaunched", "save_list": "--save-list", "wait": "--wait", "once": "--once",
 	}
 	if f.MaxCost.dollars > 0 { // else the cap is the profile's

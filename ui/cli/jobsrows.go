@@ -30,10 +30,10 @@ type rowsFlags struct {
 	Columns    nameList `flag:"columns" help:"columns to write (default: all); quote a name with a comma: '\"a,b\",c'"`
 	NewAgainst string   `flag:"new-against" help:"write only the rows whose key this job or file does not have"`
 	Diff       string   `flag:"diff" help:"write the rows that were added, removed or changed since this job or file"`
-	Key        string   `flag:"key" help:"with --new-against or --diff: field that identifies a row"`
+	IDField    string   `flag:"id-field" help:"with --new-against or --diff: field that identifies a row"`
 	Ignore     nameList `flag:"ignore" help:"with --diff: fields not to compare"`
 	About      bool     `flag:"about" help:"instead of rows, print the columns with their types, fill rates and distinct values (exact up to 1,024, estimated above)"`
-	CSV        bool     `flag:"csv" help:"write CSV (default: what the ending of -o says, else NDJSON)"`
+	As         string   `flag:"as" help:"json, ndjson or csv (default: what the ending of -o says, else ndjson)"`
 	RawCells   bool     `flag:"raw-cells" help:"in CSV: put no apostrophe before cells that a spreadsheet would take for formulas"`
 	Output     string   `flag:"output" short:"o" help:"file to write, or - for standard output"`
 	Force      bool     `flag:"force" help:"replace an existing file"`
@@ -47,7 +47,7 @@ func (a *app) jobsRowsCommand() *cobra.Command {
 		short: "Filter, sort, compare and convert the rows of a downloaded result",
 		long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows go to
 standard output or to the file of -o. They are written as NDJSON, unless the
-file's ending (.json, .ndjson, .jsonl, .csv) or --csv says otherwise. An index is
+file's ending (.json, .ndjson, .jsonl, .csv) or --as says otherwise. An index is
 kept beside the file that is read, as FILE.index.
 
 A filter is a list of terms that must all hold: word or "two words" anywhere in
@@ -57,9 +57,9 @@ for the opposite. Quote a name with spaces, colons or other symbols:
 has:. --jq keeps the rows for which the expression gives anything but false and
 null. --sort puts numbers before texts, and missing or null values last.
 
---new-against writes only the rows whose --key is not in the other result. --diff
-writes every row that was added, removed or changed. Rows without the key,
-repeated keys and error rows are counted and reported.`,
+--new-against writes only the rows whose --id-field is not in the other result. --diff
+writes every row that was added, removed or changed. Rows without that
+field, repeated values of it and error rows are counted and reported.`,
 		args:  oneArg("the job whose result was downloaded, or a file"),
 		check: (*rowsFlags).check,
 		run: func(ctx context.Context, _ *task, f rowsFlags, args []string) (printed, error) {
@@ -73,21 +73,21 @@ func (f *rowsFlags) check([]string) error {
 	against := f.NewAgainst != "" || f.Diff != ""
 	ending := filepath.Ext(f.Output)
 	is := records.FormatOf(f.Output)
-	f.format = cmp.Or(is, records.Lines)
-	if f.CSV {
-		f.format = records.CSV
-	}
+	as := records.FormatOf("." + f.As)
+	f.format = cmp.Or(as, is, records.Lines)
 	switch {
-	case f.CSV && is != "" && is != records.CSV:
-		return usage("-o %s: the ending says %s, and --csv says CSV: leave one out", f.Output, is)
-	case !f.CSV && is == "" && ending != "":
-		return usage("-o %s: no format has this ending: use .json, .ndjson, .jsonl or .csv, or give --csv", f.Output)
+	case f.As != "" && as == "":
+		return usageKind("--as", f.As, "json, ndjson or csv")
+	case as != "" && is != "" && is != as:
+		return usage("-o %s: the ending says %s, and --as says %s: leave one out", f.Output, is, as)
+	case as == "" && is == "" && ending != "":
+		return usage("-o %s: no format has this ending: use .json, .ndjson, .jsonl or .csv, or give --as", f.Output)
 	case f.NewAgainst != "" && f.Diff != "":
 		return usage("--new-against and --diff: give only one of them")
-	case against && f.Key == "":
-		return usage("--key is missing: name the field that identifies a row")
-	case !against && (f.Key != "" || len(f.Ignore) > 0):
-		return usage("--key and --ignore need --new-against or --diff")
+	case against && f.IDField == "":
+		return usage("--id-field is missing: name the field that identifies a row")
+	case !against && (f.IDField != "" || len(f.Ignore) > 0):
+		return usage("--id-field and --ignore need --new-against or --diff")
 	case f.Diff == "" && len(f.Ignore) > 0:
 		return usage("--ignore needs --diff: only it compares rows")
 	case against && (f.Filter != "" || f.JQ != "" || f.Sort != ""):
@@ -98,8 +98,8 @@ func (f *rowsFlags) check([]string) error {
 		return usage("--desc needs --sort")
 	case f.JSON && f.Output == "-":
 		return usage("-o - and --json both want standard output: name a file, or leave one out")
-	case f.About && (f.Columns != nil || f.CSV || f.Output != "" || f.Filter != "" || f.JQ != "" || f.Sort != "" || against):
-		return usage("--about describes the whole file: it takes no --columns, --csv or -o, no filter, no sort and no comparison")
+	case f.About && (f.Columns != nil || f.As != "" || f.Output != "" || f.Filter != "" || f.JQ != "" || f.Sort != "" || against):
+		return usage("--about describes the whole file: it takes no --columns, --as or -o, no filter, no sort and no comparison")
 	}
 	return nil
 }
@@ -370,9 +370,9 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	if err := checkReadable(ctx, old); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
-	c, err := r.file.Compare(ctx, old, records.CompareOptions{Key: r.flags.Key, Ignore: r.flags.Ignore, OnlyNew: r.flags.NewAgainst != ""}, nil)
+	c, err := r.file.Compare(ctx, old, records.CompareOptions{Key: r.flags.IDField, Ignore: r.flags.Ignore, OnlyNew: r.flags.NewAgainst != ""}, nil)
 	if errors.As(err, new(*records.KeyError)) {
-		return usage("--key: %w", err)
+		return usage("--id-field: %w", err)
 	}
 	if err != nil {
 		return err

@@ -20,12 +20,13 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// The forms of 'keys import' and 'keys export'.
+// The forms of --as and --from.
 const (
 	formCSV        = "csv"
 	formJSON       = "json"
 	formEnv        = "env"
 	formPrometheus = "prometheus"
+	formMarkdown   = "markdown"
 )
 
 type exportKeysFlags struct {
@@ -107,7 +108,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 }
 
 type importFlags struct {
-	As      string   `flag:"as" help:"csv, json or env (default: what the file's name says, env for a folder)"`
+	From    string   `flag:"from" help:"csv, json or env (default: what the file's name says, env for a folder)"`
 	Update  bool     `flag:"update" help:"add what the source knows to keys that are already recorded"`
 	Endings []string `flag:"ending" help:"ending of the names of variables that hold a key (repeatable)"`
 	jsonFlag
@@ -167,7 +168,7 @@ func importKeys(ctx context.Context, t *task, f importFlags, args []string) (pri
 
 // readKeys reads the source of an import.
 func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]model.Key, error) {
-	as := f.As
+	as := f.From
 	info, err := os.Stat(source)
 	switch {
 	case source == "-":
@@ -181,7 +182,7 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 	switch as {
 	case formEnv:
 		if source == "-" || !info.IsDir() { // reading a pipe would block
-			return nil, usage("import keys from %s: --as env reads the .env files of a folder", source)
+			return nil, usage("import keys from %s: --from env reads the .env files of a folder", source)
 		}
 		keys, notes, err := keystore.ReadEnv(ctx, source, f.Endings)
 		if err != nil {
@@ -193,10 +194,10 @@ func (t *task) readKeys(ctx context.Context, source string, f importFlags) ([]mo
 		return keys, nil
 	case formCSV, formJSON:
 	default:
-		if f.As == "" {
-			return nil, usage("import keys from %s: its ending does not say what it is: --as csv or --as json does", source)
+		if f.From == "" {
+			return nil, usage("import keys from %s: its ending does not say what it is: --from csv or --from json does", source)
 		}
-		return nil, usageKind("--as", as, "csv, json or env")
+		return nil, usageKind("--from", as, "csv, json or env")
 	}
 	in, err := t.app.open(ctx, source)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -21,20 +20,21 @@ import (
 )
 
 type mcpFlags struct {
-	Profiles []string `flag:"profiles" list:"comma" help:"profiles that may be used; the first is used unless a call names another (default: the profile in use)"`
-	Zones    []string `flag:"zones" list:"comma" help:"zones that may be used (default: all)"`
-	Domains  []string `flag:"domains" list:"comma" help:"hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)"`
-	MaxCost  float64  `flag:"max-cost" help:"what all calls together may cost, in dollars, by the rates of the zones"`
-	Unpriced bool     `flag:"allow-unpriced" help:"with --max-cost: also allow calls with an unknown price; they are not counted"`
-	Inputs   int      `flag:"job-inputs" help:"how many inputs all started jobs together may have (default: no job can be started)"`
+	Profiles []string    `flag:"profiles" list:"comma" help:"profiles that may be used; the first is used unless a call names another (default: the profile in use)"`
+	Zones    []string    `flag:"zones" list:"comma" help:"zones that may be used (default: all)"`
+	Domains  []string    `flag:"allow-domain" list:"comma" help:"hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)"`
+	MaxCost  dollarsFlag `flag:"max-cost" help:"what all calls together may cost, in dollars, by the rates of the zones"`
+	Unpriced bool        `flag:"allow-unpriced" help:"with --max-cost: also allow calls with an unknown price; they are not counted"`
+	Inputs   int         `flag:"job-inputs" help:"how many inputs all started jobs together may have (default: no job can be started)"`
 	reasonFlag
 	Given givenFlags `flag:"*"`
 }
 
 func (a *app) mcpCommand() *cobra.Command {
 	return command(a, spec[mcpFlags]{
-		use:   "mcp",
-		short: "Serve this console to an agent over MCP, under your rules",
+		use:      "mcp",
+		defaults: mcpFlags{MaxCost: dollarsFlag{zero: true}},
+		short:    "Serve this console to an agent over MCP, under your rules",
 		long: `Serves the tools fetch, twin, diagnose, zones, datasets, jobs, keys and history
 over MCP on standard input and output, until the client closes its input and has
 all answers, or a signal ends it.
@@ -59,17 +59,17 @@ stderr says why.`,
 
 // rules builds the rules from the flags. The error names all mistakes in them.
 func (f mcpFlags) rules() (mcp.Rules, error) {
-	r := mcp.Rules{Profiles: unique(f.Profiles), Zones: unique(f.Zones), Cost: f.MaxCost, Capped: f.Given.has("max-cost"), Unpriced: f.Unpriced, Inputs: f.Inputs}
+	r := mcp.Rules{Profiles: unique(f.Profiles), Zones: unique(f.Zones), Cost: f.MaxCost.dollars, Capped: f.Given.has("max-cost"), Unpriced: f.Unpriced, Inputs: f.Inputs}
 	var wrong []error
 	for i, list := range [][]string{f.Profiles, f.Zones, f.Domains} {
-		if flag := []string{"profiles", "zones", "domains"}[i]; f.Given.has(flag) && len(list) == 0 { // an empty variable, for example, must not mean all
+		if flag := []string{"profiles", "zones", "allow-domain"}[i]; f.Given.has(flag) && len(list) == 0 { // an empty variable, for example, must not mean all
 			wrong = append(wrong, fmt.Errorf("--%s is empty: name at least one, or leave it out for the default", flag))
 		}
 	}
 	for _, d := range f.Domains {
 		host, err := mcp.ParseDomain(d)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("--domains %w", err))
+			wrong = append(wrong, fmt.Errorf("--allow-domain %w", err))
 		}
 		r.Domains = append(r.Domains, host)
 	}
@@ -77,9 +77,6 @@ func (f mcpFlags) rules() (mcp.Rules, error) {
 		if _, err := model.ParseZoneName(z); err != nil {
 			wrong = append(wrong, fmt.Errorf("--zones %w", err))
 		}
-	}
-	if !(f.MaxCost >= 0) || math.IsInf(f.MaxCost, 0) {
-		wrong = append(wrong, fmt.Errorf("--max-cost %v: write dollars, 0 or more", f.MaxCost))
 	}
 	if f.Unpriced && !r.Capped {
 		wrong = append(wrong, errors.New("--allow-unpriced needs --max-cost: without a cap every call is allowed"))

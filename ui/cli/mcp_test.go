@@ -91,7 +91,7 @@ func (s *served) history(t *testing.T) []model.HistoryEntry {
 
 func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, "--domains", "lab.test", "--zones", "unlocker_demo,residential_demo", "--max-cost", "0.003")
+	s := serve(t, nil, "--allow-domain", "lab.test", "--zones", "unlocker_demo,residential_demo", "--max-cost", "0.003")
 	if text := s.InitializeResult().Instructions; !strings.Contains(text, "at most $0.0030") || !strings.Contains(text, "lab.test") {
 		t.Errorf("the rules are not told: %s", text)
 	}
@@ -153,7 +153,7 @@ func TestAnAgentFetchesUnderTheRules(t *testing.T) {
 // The most that a job may cost counts under the cap, also after it was started.
 func TestAJobCountsUnderTheCap(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, "--domains", "lab.test", "--max-cost", "0.004", "--job-inputs", "9") // 0.0015 a record
+	s := serve(t, nil, "--allow-domain", "lab.test", "--max-cost", "0.004", "--job-inputs", "9") // 0.0015 a record
 	trigger := func(want string, refused bool, urls ...string) {
 		t.Helper()
 		inputs := make([]map[string]string, len(urls))
@@ -176,7 +176,7 @@ func TestAJobCountsUnderTheCap(t *testing.T) {
 // The job is followed although nobody waits for it.
 func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
+	s := serve(t, nil, "--allow-domain", "lab.test", "--job-inputs", "2")
 	if text, failed := s.call(t, "jobs_launch", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/product/1"}]}`); failed {
 		t.Fatal(text)
 	}
@@ -201,7 +201,7 @@ func TestJobsAreFollowedWhileAnAgentIsServed(t *testing.T) {
 
 func TestAnAgentUsesEveryTool(t *testing.T) {
 	t.Parallel()
-	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
+	s := serve(t, nil, "--allow-domain", "lab.test", "--job-inputs", "2")
 	tools, err := s.ListTools(t.Context(), nil)
 	noerr.Must(t, err)
 	left := map[string]bool{}
@@ -330,9 +330,9 @@ func TestWhatNoCallCouldKeepIsRefusedAtTheStart(t *testing.T) {
 		"--profiles nope":                                         {exitUsage, `no such profile "nope"`},
 		"--profiles acme,adm":                                     {exitLint, `profile adm: key boss is ADMIN`},
 		"--profiles adm":                                          {exitLint, `--admin-reason`},
-		"--profiles acme --domains a;b":                           {exitUsage, `--domains "a;b": write a host`},
-		"--profiles acme --domains --zones":                       {exitUsage, `--domains "--zones": write a host`},
-		"--profiles acme --domains=":                              {exitUsage, `--domains is empty: name at least one`},
+		"--profiles acme --allow-domain a;b":                      {exitUsage, `--allow-domain "a;b": write a host`},
+		"--profiles acme --allow-domain --zones":                  {exitUsage, `--allow-domain "--zones": write a host`},
+		"--profiles acme --allow-domain=":                         {exitUsage, `--allow-domain is empty: name at least one`},
 		"--profiles acme --zones=":                                {exitUsage, `--zones is empty`},
 		"--profiles=":                                             {exitUsage, `--profiles is empty`},
 		"--profiles acme,local --zones unlocker_demo":             {exitOK, "Zones: unlocker_demo."},

@@ -36,7 +36,7 @@ func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
 		"curl":     func(pipe string) []string { return []string{"request", "--curl", pipe} },
 		"x.har":    func(pipe string) []string { return []string{"request", "--har", pipe} },
 		"keys.csv": func(pipe string) []string { return []string{"keys", "import", pipe} },
-		"out.json": func(pipe string) []string { return []string{"drift", "check", "gd_pages", "--file", pipe} },
+		"out.json": func(pipe string) []string { return []string{"drift", "check", "gd_pages", "--input", pipe} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pipe := fifo(t, name)
@@ -99,7 +99,7 @@ func TestAPipeIsReadAsAFileIs(t *testing.T) {
 
 // Rows need random access. A pipe has none: it is refused at once.
 func TestRowsOfAPipeAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"jobs", "rows", fifo(t, "pipe")}, {"keys", "import", fifo(t, "pipe"), "--as", "env"}} {
+	for _, args := range [][]string{{"jobs", "rows", fifo(t, "pipe")}, {"keys", "import", fifo(t, "pipe"), "--from", "env"}} {
 		p, _, stderr := process(t, nil, args...)
 		if code := Main(t.Context(), p); code != exitState && code != exitUsage || !bytes.Contains(stderr.Bytes(), []byte("pipe: ")) {
 			t.Errorf("%q: exit code %d, stderr %q", args, code, stderr)

@@ -19,8 +19,8 @@ import (
 
 type proxyTestFlags struct {
 	loginFlags
-	Target   string `flag:"target" help:"page to fetch through the proxy (default: the test page of the profile's dialect)"`
-	Rounds   int    `flag:"rounds" default:"1" help:"calls that the test itself makes"`
+	URL      string `flag:"url" help:"page to fetch through the proxy (default: the test page of the profile's dialect)"`
+	Repeat   int    `flag:"repeat" default:"1" help:"calls that the test itself makes"`
 	Rotation int    `flag:"rotation" help:"afterwards, measure the rotation of the exits over this many calls"`
 	Client   string `flag:"client" help:"say in full where this client looks for CAs and how to install one: curl, requests, node, chromium or go"`
 }
@@ -58,18 +58,18 @@ func proxyTest(ctx context.Context, t *task, f proxyTestFlags, _ []string) (prin
 	if err != nil {
 		return printed{}, err
 	}
-	target, err := t.probeTarget(p, f.Target)
+	target, err := t.probeTarget(p, f.URL)
 	switch {
 	case zone.Password == "":
 		return printed{}, usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, service.EnvPassword)
-	case f.Rounds < 1 || f.Rounds > fetch.MaxRounds:
-		return printed{}, usage("--rounds %d: write a number from 1 to %d", f.Rounds, fetch.MaxRounds)
+	case f.Repeat < 1 || f.Repeat > fetch.MaxRounds:
+		return printed{}, usage("--repeat %d: write a number from 1 to %d", f.Repeat, fetch.MaxRounds)
 	case f.Rotation < 0 || f.Rotation > model.MaxExitCalls:
 		return printed{}, usage("--rotation %d: write a number from 1 to %d", f.Rotation, model.MaxExitCalls)
 	case err != nil:
 		return printed{}, err
 	}
-	q := fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.Rounds, Session: f.Session}
+	q := fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.Repeat, Session: f.Session}
 	r, err := t.Fetch.Probe(ctx, q, nil)
 	if err != nil {
 		return printed{}, fetchError(ctx, err)
@@ -106,7 +106,7 @@ func (t *task) probeTarget(p model.Profile, target string) (string, error) {
 		return "", usage("%w", err)
 	}
 	if target = d.TestPage(p); target == "" {
-		return "", usage("--target is missing: name a page to fetch through the proxy")
+		return "", usage("--url is missing: name a page to fetch through the proxy")
 	}
 	return target, nil
 }

@@ -77,7 +77,7 @@ func TestEveryFaceSaysTheSameOfAnAnswer(t *testing.T) {
 	}))
 	defer web.Close()
 	env := map[string]string{service.EnvKey: "a-key-of-this-test"}
-	agent := serve(t, env, "--base-url", web.URL, "--domains", "x.test", "--max-cost", "9", "--allow-unpriced")
+	agent := serve(t, env, "--base-url", web.URL, "--allow-domain", "x.test", "--max-cost", "9", "--allow-unpriced")
 	run := func(stdin string, args ...string) string {
 		p, stdout, stderr := process(t, env, append([]string{"--base-url", web.URL}, args...)...)
 		p.Stdin = strings.NewReader(stdin)

@@ -44,7 +44,7 @@ func (a *app) scheduled(subject string, f scheduleFlags, o snippet.Options) (pri
 
 type scheduleKeysFlags struct {
 	scheduleFlags
-	Within  string `flag:"within" default:"14d" help:"how long before its expiry or rotation a key counts as due soon, for example 14d or 2w"`
+	withinFlag
 	Metrics string `flag:"metrics" help:"also write the metrics for node_exporter's textfile collector to this file (cron and systemd)"`
 }
 
@@ -57,13 +57,11 @@ For cron and systemd, the check runs on this machine with its configuration; if
 --config names a file here, the text names it too. A runner of GitHub or GitLab
 has no config.toml, so the text for it writes the intervals of
 [keys.rotation_days], as they are now, into one that the check uses.`,
-		needs: noProfile[scheduleKeysFlags],
+		defaults: scheduleKeysFlags{withinFlag: soon()},
+		needs:    noProfile[scheduleKeysFlags],
 		run: func(_ context.Context, t *task, f scheduleKeysFlags, _ []string) (printed, error) {
-			if err := new(durationFlag).Set(f.Within); err != nil {
-				return printed{}, usage("--within: %w", err)
-			}
 			return a.scheduled(snippet.Keys, f.scheduleFlags, snippet.Options{
-				Within: f.Within, Metrics: f.Metrics, Profile: a.flags.profile, Intervals: t.Keys.Inventory().Intervals(),
+				Within: f.Within.String(), Metrics: f.Metrics, Profile: a.flags.profile, Intervals: t.Keys.Inventory().Intervals(),
 			})
 		},
 	})

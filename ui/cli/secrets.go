@@ -123,13 +123,13 @@ such a value.`,
 }
 
 type secretsMigrateFlags struct {
-	To string `flag:"to" help:"keyring or file (required)"`
+	Store string `flag:"store" help:"keyring or file (required)"`
 	jsonFlag
 }
 
 func (a *app) secretsMigrateCommand() *cobra.Command {
 	return command(a, spec[secretsMigrateFlags]{
-		use:   "migrate --to keyring|file [REFERENCE…]",
+		use:   "migrate --store keyring|file [REFERENCE…]",
 		short: "Move secrets and their references to another store",
 		long: `Moves the secrets behind the given references to another store, or all that are
 in the console's other store.
@@ -148,15 +148,15 @@ on.`,
 }
 
 func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []string) (printed, error) {
-	if stores := keystore.StoreSchemes(); !slices.Contains(stores, f.To) {
-		return printed{}, usage("--to: write %s", strings.Join(stores, " or "))
+	if stores := keystore.StoreSchemes(); !slices.Contains(stores, f.Store) {
+		return printed{}, usage("--store: write %s", strings.Join(stores, " or "))
 	}
 	for _, ref := range refs {
 		if _, err := keystore.ParseRef(ref); err != nil {
 			return printed{}, usage("%w", err)
 		}
 	}
-	moves, err := t.Profiles.MoveSecrets(ctx, f.To, refs, func(m profiles.Move) {
+	moves, err := t.Profiles.MoveSecrets(ctx, f.Store, refs, func(m profiles.Move) {
 		t.app.say("zonedeck: %s is now %s", keystore.Ref(m.From).Label(), m.To)
 	})
 	switch {

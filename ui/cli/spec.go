@@ -17,7 +17,8 @@ import (
 )
 
 // spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`. With
-// `list:"comma"` a value is a list; `without:"json"` names a flag that excludes this one. A field with `flag:"*"` adds
+// `list:"comma"` a value is a list; `without:"json"` names a flag that excludes this one; `alias:"n"` is a name that is
+// not shown, for scripts. A field with `flag:"*"` adds
 // its flags itself, like a field of type givenFlags.
 type spec[F any] struct {
 	use, short, long string
@@ -199,6 +200,14 @@ func addFlags(cmd *cobra.Command, flags reflect.Value) (excluding [][]string) {
 				excluding = append(excluding, addFlags(cmd, at)...)
 			}
 			continue
+		}
+		if alias := f.Tag.Get("alias"); alias != "" {
+			fl.SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
+				if given == alias {
+					given = name
+				}
+				return pflag.NormalizedName(given)
+			})
 		}
 		if other := f.Tag.Get("without"); other != "" {
 			excluding = append(excluding, []string{name, other})

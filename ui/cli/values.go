@@ -46,10 +46,14 @@ func parseDuration(s string) (time.Duration, error) {
 type durationFlag struct{ d time.Duration }
 
 func (f *durationFlag) String() string {
-	if f.d == 0 {
+	switch days := f.d / (24 * time.Hour); {
+	case f.d == 0:
 		return ""
+	case f.d%(24*time.Hour) == 0:
+		return fmt.Sprintf("%dd", days)
+	default:
+		return f.d.String()
 	}
-	return f.d.String()
 }
 
 func (f *durationFlag) Type() string { return "duration" }

@@ -135,7 +135,7 @@ func (c *call) draft(ctx context.Context, a view.FetchAsk) (p model.Profile, d f
 			return p, d, fmt.Errorf("headers: %q is not the name of a header", model.Line(name, 60))
 		}
 		if len(c.c.Rules.Domains) > 0 && strings.EqualFold(strings.TrimSpace(name), "Host") {
-			return p, d, refuse("--domains", "the header Host could ask an allowed address for another host: leave it out")
+			return p, d, refuse("--allow-domain", "the header Host could ask an allowed address for another host: leave it out")
 		}
 		d.Headers = append(d.Headers, name+": "+value)
 	}

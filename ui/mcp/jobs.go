@@ -235,7 +235,7 @@ func (s *Server) input(n int, row map[string]any) (model.JobInput, error) {
 	}
 	if len(s.c.Rules.Domains) > 0 {
 		if in.URL == "" {
-			return in, refuse("--domains", "it has no url, so it cannot be told which host it collects from")
+			return in, refuse("--allow-domain", "it has no url, so it cannot be told which host it collects from")
 		}
 		return in, s.c.Rules.target(in.URL)
 	}

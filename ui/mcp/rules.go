@@ -102,7 +102,7 @@ func (r Rules) target(address string) error {
 	if len(r.Domains) == 0 {
 		return nil
 	}
-	return refuse("--domains", "host %q is not allowed; allowed: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
+	return refuse("--allow-domain", "host %q is not allowed; allowed: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
 }
 
 // Text are the rules as an agent and the operator read them.

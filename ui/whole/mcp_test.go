@@ -40,7 +40,7 @@ func TestAForeignAgentUsesTheConsole(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", filepath.Join("ui", "whole", "testdata", "mcp.mjs"))
 	cmd.Env = environment(dir, "MODULES="+modules, "PROGRAM="+path, "ZONEDECK_EMULATOR_PROXY=127.0.0.1:0",
-		`ARGS=["mcp","--domains","lab.test","--max-cost","0.01"]`,
+		`ARGS=["mcp","--allow-domain","lab.test","--max-cost","0.01"]`,
 		`CALLS=[["fetch",{"url":"http://lab.test/ok","zone":"unlocker_demo"}],["fetch",{"url":"http://other.test/","zone":"unlocker_demo"}],["keys_check",{}]]`)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
@@ -107,7 +107,7 @@ func TestAnOpenConsoleSeesWhatAnAgentDoes(t *testing.T) {
 	p := h.open(120, 40)
 	p.WaitFor("batch-user")
 	p.PressFor("5", "Nothing has happened yet")
-	h.agent([]string{"--domains", "lab.test"}, func() {
+	h.agent([]string{"--allow-domain", "lab.test"}, func() {
 		p.WaitFor("[agent] http://lab.test/ok", "fetch: ok", "other.test", "refused by the operator's rules") // no key was pressed
 	}, `{"url":"http://lab.test/ok","zone":"unlocker_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
 }
@@ -115,6 +115,6 @@ func TestAnOpenConsoleSeesWhatAnAgentDoes(t *testing.T) {
 func agentScreens() []screen {
 	return []screen{{name: "history/agent", before: func(h *home) {
 		h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
-		h.agent([]string{"--domains", "lab.test"}, nil, `{"url":"http://lab.test/captcha","zone":"datacenter_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
+		h.agent([]string{"--allow-domain", "lab.test"}, nil, `{"url":"http://lab.test/captcha","zone":"datacenter_demo"}`, `{"url":"http://other.test/","zone":"unlocker_demo"}`)
 	}, steps: script(ready, see("5", "[agent]"), see("down down", "3 of 4"))}}
 }
