@@ -71,7 +71,7 @@ var refusalRules = []rule{
 		name: "told_403", class: ClassAccessRestricted,
 		reason:  "403 in a header that the contract does not show and the profile's dialect does not read: the signal of contract 7, and it is not known whose",
 		applies: func(f *facts) bool { return f.unreadStatus == http.StatusForbidden },
-		summary: always("A header of the answer that the contract does not show reports 403: access is restricted, but not by whom."),
+		summary: always("A header of the answer that the contract does not show reports 403: access is restricted, but it does not say by whom."),
 	},
 	{
 		name: "defence_status", class: ClassAccessRestricted, cause: CauseSiteBlock,

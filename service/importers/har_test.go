@@ -38,7 +38,7 @@ func TestAnEntryOfAHARFileBecomesTheForm(t *testing.T) {
 		notes := slices.Concat(got.Replaced, got.Dropped)
 		if want := []string{
 			"the value of header Cookie was left out: {{cookie}} stands for it",
-			"header Accept-Encoding: the console asks for gzip, which it inflates", "header Content-Length is written by the console itself",
+			"header Accept-Encoding: the console asks for gzip, which it inflates", "header Content-Length is set by the console itself",
 		}; !slices.Equal(notes, want) {
 			t.Errorf("notes %q", notes)
 		}

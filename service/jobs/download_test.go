@@ -444,7 +444,7 @@ func TestRecordsThatWereCountedAndDidNotComeAreSaid(t *testing.T) {
 		if billed, due := job.Rows.Billed, job.Rows.FieldsDue; want > 0 && (billed != -1 || due) || want == 0 && (billed != 1 || !due) {
 			t.Errorf("%s counted: %d billed, fields due: %v", counted, billed, due)
 		}
-		said := "; the service counted 5 records, and 2 rows came: the answer may have been cut; it is not judged for drift"
+		said := "; the service counted 5 records, but 2 rows came: the answer may have been cut; it is not judged for drift"
 		if last := job.Steps[len(job.Steps)-1].Text; strings.HasSuffix(last, said) != (want > 0) {
 			t.Errorf("%s counted: %s", counted, last)
 		}

@@ -274,7 +274,7 @@ func TestAResultThatComesWholeBeginsAgain(t *testing.T) {
 		t.Fatalf("the parts are not known: %v", err)
 	}
 	s.set(func(s *inParts) { s.none, s.drop = http.StatusNotFound, 1 })
-	if _, err := cl.Download(t.Context(), "job-1", to, nil); err == nil || !strings.Contains(err.Error(), "only whole") {
+	if _, err := cl.Download(t.Context(), "job-1", to, nil); err == nil || !strings.Contains(err.Error(), "only as a whole") {
 		t.Fatal(err)
 	}
 	s.set(func(s *inParts) { s.drop = 0 })

@@ -241,7 +241,7 @@ func TestAnotherAccountsWordSaysNothingOfAJob(t *testing.T) {
 		change func(s *forgetful)
 		says   string
 	}{
-		"account": {func(s *forgetful) { s.p.Account = "hl_other" }, "it was launched for account hl_test01, and hl_other is asked"},
+		"account": {func(s *forgetful) { s.p.Account = "hl_other" }, "it was launched for account hl_test01, but hl_other is asked"},
 		"version": {func(s *forgetful) { s.p.APIVersion = "v4" }, "it was launched by version v3 of the service's paths, but v4 is asked"},
 		"value":   {otherValue, "the key's value is not the one that launched it, and may belong to another account"},
 		"key": {func(s *forgetful) {
@@ -312,7 +312,7 @@ func TestTheServicesListIsLookedAtBeforeAJobHasExpired(t *testing.T) {
 		"of another account":                {[]string{"sd_7"}, nil, true, model.JobRunning, true, []string{"the key's value is not the one that launched it, and may belong to another account", list + "does not have it"}},
 		"of another account and profile":    {[]string{"sd_3"}, nil, true, model.JobRunning, true, []string{"the key's value is not the one that launched it, and may belong to another account", list + "does not have it"}},
 		"named like one of the ledger":      {[]string{"job-2"}, nil, true, model.JobRunning, true, []string{"the key's value is not the one that launched it, and may belong to another account", list + "does not have it"}},
-		"of the account, by a rotated key":  {[]string{"sd_7", "sd_2"}, nil, true, model.JobExpired, false, []string{list + "does not have it, and has job-2"}},
+		"of the account, by a rotated key":  {[]string{"sd_7", "sd_2"}, nil, true, model.JobExpired, false, []string{list + "does not have it, but has job-2"}},
 		"too long to be looked at as whole": {slices.Repeat([]string{"sd_7"}, maxListedJobs), nil, false, model.JobExpired, false, []string{list + "does not have it among those that were looked at"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -236,7 +236,7 @@ func TestARealAccountChoosesZonesAndMethodsBeforeItPays(t *testing.T) {
 			r.Press("down", "down", "space") // and by agent access
 			r.Expect("Sends 6 requests at once")
 			if size[1] > 16 {
-				r.Expect("This key expires today.", "by API", "[x]", "by Native", "by Agent", "serp", "About $0.0020 on this", "agent access.")
+				r.Expect("This key expires today.", "by API", "[x]", "by Native", "by Agent", "serp", "About $0.0020 on this", "Unpriced: the profile has no")
 			}
 			r.Press("space", "down", "down", "down", "down", "space") // not by serp
 			r.Expect("Sends 4 requests at once")
