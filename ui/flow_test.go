@@ -75,6 +75,22 @@ func TestAStaleResultIsDropped(t *testing.T) {
 	})
 }
 
+// A form says at once that there is nothing to search, and goes on: no letter of it does harm.
+func TestAFormWithNothingToSearchSaysSoAndTakesNoKeys(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		a.extra = []kit.Binding{{Keys: []string{"w"}, Label: "edit", Group: kit.GroupForm, Intent: hello{1}}}
+		s := start(t, app)
+		s.Press("/")
+		s.Expect("/ there is nothing to search here: enter on a list of the form filters it")
+		s.ExpectNot("what you type is ignored")
+		s.Press("w")
+		if !a.has("hello 1") {
+			t.Errorf("after the prompt: %v", a.got)
+		}
+	})
+}
+
 func TestAWordAfterAPromptWithoutAMeaningIsNoCommand(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, a, _ := newApp(t.Context())

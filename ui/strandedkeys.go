@@ -29,9 +29,13 @@ func (a *App) dropStranded(k tea.KeyPressMsg, name string) (cmd tea.Cmd, handled
 		return nil, name == "enter" || name == "esc"
 	}
 	missing, is := prompts[name]
-	b, bound := kit.Find(a.theme.Bound(v.Bindings()), name, false)
+	bindings := a.theme.Bound(v.Bindings())
+	b, bound := kit.Find(bindings, name, false)
 	if !is || bound && b.Disabled == "" {
 		return nil, false
+	}
+	if !bound && kit.InForm(bindings) { // where no letter does harm
+		return a.addToast(kit.Toast{Text: kit.KeyName(name) + " " + missing + ": enter on a list of the form filters it"}), true
 	}
 	if bound {
 		missing = b.Label + ": " + b.Disabled

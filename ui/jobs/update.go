@@ -264,8 +264,8 @@ func (m *Model) areas(w, h int) []kit.Area {
 		return widget.Stacked(w, h, h/3, []int{m.panes.At, paneDetail},
 			widget.Need{Pane: paneList, Lines: max(len(m.list.jobs), 1) + 3}, widget.Need{Pane: paneDetail, Lines: h})
 	}
-	parts := widget.Split(w, 3, 2)
-	return []kit.Area{{Pane: paneList, W: parts[0], H: h}, {Pane: paneDetail, X: parts[0], W: parts[1], H: h}}
+	left, right := widget.Beside(w, m.panes.At == paneList, m.panes.At == paneDetail)
+	return []kit.Area{{Pane: paneList, W: left, H: h}, {Pane: paneDetail, X: left, W: right, H: h}}
 }
 
 // click focuses the pane under the pointer and selects a row of the list.

@@ -74,7 +74,7 @@ func TestTheBlastRadiusOfAKey(t *testing.T) {
 			s.Press("j")
 		}
 		s.Press("b")
-		s.Expect("Blast radius", "2 uses, 1 measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory has only its name", "s searches folders")
+		s.Expect("Blast radius", "2 uses, 1 measurable", "profile local · demo:key/etl-main · ••••f2a1", "the inventory has only its name", "searches folders, too")
 		s.Press("s")
 		s.Expect("Search folders", "/srv/etl")
 		s.Press("ctrl+s")

@@ -205,7 +205,7 @@ func TestStepsThatHaveNoRoomAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := rotating(t, 60, 16, "etl", "nightly", "scraper")
 		s.Press("R")
-		if !strings.HasSuffix(strings.TrimSpace(strings.Split(s.Screen(), "\n")[14]), " ↓ 2 ╯") {
+		if !strings.HasSuffix(strings.TrimSpace(strings.Split(s.Screen(), "\n")[14]), " ↓ 3 ╯") {
 			t.Errorf("the pane of the steps does not say that there are more:\n%s", s.Screen())
 		}
 		s.Resize(120, 60)

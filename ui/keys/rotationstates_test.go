@@ -201,3 +201,18 @@ func TestEachStateOfAPasswordsRotationHasItsScreen(t *testing.T) {
 		})
 	}
 }
+
+// Where the steps do not fit below the table, tab goes to them and they scroll.
+func TestTheStepsOfARotationScroll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := rotating(t, 60, 16, "nightly", "weekly")
+		s.Press("R", "enter")
+		s.Expect("↓ ")
+		s.ExpectNot("↑ ")
+		s.Press("tab", "G")
+		s.Expect("↑ ", "▌The key itself")
+		s.ExpectNot("↓ ")
+		s.Press("tab", "j")
+		s.Expect("↓ ")
+	})
+}

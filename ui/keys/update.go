@@ -36,7 +36,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case widget.FilterIntent, tea.PasteMsg:
 		return m.filter(msg)
 	case widget.PaneIntent:
-		m.panes.Update(msg)
+		if m.page.Open() {
+			m.page.Update(msg)
+		} else {
+			m.panes.Update(msg)
+		}
 	case intent:
 		return m.act(msg)
 	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg:

@@ -41,9 +41,9 @@ func (m *Model) renderLower(w, h int) string {
 	if right == sideDetail {
 		right = sideLint
 	}
-	parts := widget.Split(w, 1, 1)
-	return widget.Row(m.renderSide(sideDetail, focused && m.side == sideDetail, parts[0], h),
-		m.renderSide(right, focused && m.side == right, parts[1], h))
+	onDetail, onRight := focused && m.side == sideDetail, focused && m.side == right
+	lw, rw := widget.Beside(w, onDetail, onRight)
+	return widget.Row(m.renderSide(sideDetail, onDetail, lw, h), m.renderSide(right, onRight, rw, h))
 }
 
 func (m *Model) renderList(w, h int) string {

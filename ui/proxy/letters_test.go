@@ -48,3 +48,26 @@ func TestALoginPastedOnATextIsReadAsALogin(t *testing.T) {
 		s.Expect("›Session    a1")
 	})
 }
+
+func TestASlashOnTheFormFiltersTheZones(t *testing.T) {
+	flow(t, &fakeProber{}, 80, 24, func(s *uitest.Screen) {
+		s.Press("/")
+		s.Type("dc")
+		s.Expect("›Zone       dc", "dc_demo")
+		s.ExpectNot("nothing to search", "static_demo")
+		s.Press("enter")
+		s.Expect("Zone       dc_demo")
+	})
+}
+
+// A form is never cut to fewer fields than there is room for: without the focus it is whole or a line.
+func TestWithoutTheFocusTheFormIsWholeOrALine(t *testing.T) {
+	for h, want := range map[int]string{16: "╶ Credential  residential_demo · country de", 24: "│ Test page"} {
+		flow(t, &fakeProber{}, 60, h, func(s *uitest.Screen) {
+			s.Press("down")
+			s.Type("de")
+			s.Press("tab")
+			s.Expect(want)
+		})
+	}
+}

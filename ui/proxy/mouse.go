@@ -13,20 +13,20 @@ func (m *Model) areas(w, h int) []kit.Area {
 	if w < kit.StackBelow {
 		return m.stacked(w, h)
 	}
-	parts := widget.Split(w, 2, 3)
-	formH := min(m.form.Height(parts[0]-2, true)+3, h-8)
-	nameH := min(len(m.usernameLines(parts[1]-4))+2, h-6)
+	left, right := widget.Beside(w, m.panes.At == paneTest, m.panes.At != paneTest) // the form's fields are short
+	formH := min(m.form.Height(left-2, true)+3, h-8)
+	nameH := min(len(m.usernameLines(right-4))+2, h-6)
 	return []kit.Area{
-		{Pane: paneForm, W: parts[0], H: formH},
-		{Pane: paneTest, Y: formH, W: parts[0], H: h - formH},
-		{Pane: paneName, X: parts[0], W: parts[1], H: nameH},
-		{Pane: paneUse, X: parts[0], Y: nameH, W: parts[1], H: h - nameH},
+		{Pane: paneForm, W: left, H: formH},
+		{Pane: paneTest, Y: formH, W: left, H: h - formH},
+		{Pane: paneName, X: left, W: right, H: nameH},
+		{Pane: paneUse, X: left, Y: nameH, W: right, H: h - nameH},
 	}
 }
 
 // stacked puts the form above the username and the test, or the uses while they have
-// the focus. The form has all its fields, as far as there is room; then comes the pane with
-// the focus, or what a test showed.
+// the focus. The form has all its fields, as far as there is room, or is a line where they would take more than a third from
+// another pane with the focus; then comes that pane, or what a test showed.
 func (m *Model) stacked(w, h int) []kit.Area {
 	form, name, low, test := m.form.Height(w-2, false)+2, len(m.usernameLines(w-4))+2, paneTest, len(m.testLines(w-4))+2
 	if m.panes.At == paneUse {
@@ -35,7 +35,9 @@ func (m *Model) stacked(w, h int) []kit.Area {
 	first := paneName
 	switch tested := m.test.done || m.test.slot.Running(); {
 	case m.panes.At != paneForm:
-		form, first = min(form, max(3, h/3)), m.panes.At
+		if first = m.panes.At; form > h/3 {
+			form = 1
+		}
 	case tested:
 		first = paneTest
 	case form+name+3 > h: // the test has but a hint

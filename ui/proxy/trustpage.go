@@ -80,11 +80,11 @@ func (m *Model) trustAreas(w, h int) []kit.Area {
 			widget.Need{Pane: trustChain, Lines: len(m.chainLines(w-4)) + 2}, widget.Need{Pane: trustClients, Lines: len(m.trust.report.Clients) + 3},
 			widget.Need{Pane: trustDetail, Lines: len(m.clientLines(w-4)) + 2})
 	}
-	parts := widget.Split(w, 1, 1)
+	left, right := widget.Beside(w, m.trust.panes.At == trustChain, m.trust.panes.At != trustChain)
 	return []kit.Area{
-		{Pane: trustChain, W: parts[0], H: h},
-		{Pane: trustClients, X: parts[0], W: parts[1], H: rows},
-		{Pane: trustDetail, X: parts[0], Y: rows, W: parts[1], H: h - rows},
+		{Pane: trustChain, W: left, H: h},
+		{Pane: trustClients, X: left, W: right, H: rows},
+		{Pane: trustDetail, X: left, Y: rows, W: right, H: h - rows},
 	}
 }
 

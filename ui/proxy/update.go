@@ -141,6 +141,9 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.logins.Logins(strings.TrimSpace(m.form.Value(fieldTarget)))
 	case intentRotate:
 		return m.chooseKey()
+	case intentZone:
+		m.panes.At = paneForm
+		return m.form.FocusOn(fieldZone, true)
 	case intentPaste:
 		return m.openPaste()
 	case intentReveal:

@@ -34,6 +34,13 @@ func (m *Model) Render(w, h int) string {
 
 func (m *Model) renderForm(w, h int) string {
 	focused := m.panes.At == paneForm
+	if h < 3 {
+		gist := []string{string(m.cred.Zone)}
+		for _, p := range m.cred.Params {
+			gist = append(gist, p.Name+" "+p.Value)
+		}
+		return widget.Folded(m.deps.Theme, "Credential", strings.Join(gist, " · "), w)
+	}
 	iw, ih := widget.Inner(w, h)
 	return widget.ScrollPane(m.deps.Theme, "Credential", m.form, focused, w, h, m.form.Render(focused, iw, ih))
 }
@@ -64,7 +71,7 @@ func (m *Model) usernameLines(w int) []string {
 	out = append(out, widget.Fact(t, "password", m.passwordText(), w)...)
 	proxy := m.profile.ProxyAddr()
 	if proxy == "" {
-		proxy = "the profile has no proxy_host"
+		proxy = noProxyHost
 	}
 	for _, note := range m.session.Notes {
 		proxy += " · " + note

@@ -144,7 +144,6 @@ func (m *Model) renderForm(on bool, w, h int) string {
 
 // foldedPane is a pane in one line: its title and its gist.
 func (m *Model) foldedPane(r kit.Area, title string) string {
-	th := m.deps.Theme
 	words := ""
 	switch r.Pane {
 	case paneForm:
@@ -168,9 +167,7 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 	case paneHistory:
 		words = m.historyGist()
 	}
-	head := th.Border.Render("╶ ") + th.Muted.Render(title) + "  "
-	line := head + text.Cut(text.Clean(words), max(r.W-text.Width(title)-5, 0))
-	return widget.Block(line, r.W, max(r.H, 0))
+	return widget.Folded(m.deps.Theme, title, words, r.W)
 }
 
 func (m *Model) paneTitle(pane int) string {

@@ -90,3 +90,16 @@ func TestAZoneThatTheServiceDoesNotKnowLeadsToTheZone(t *testing.T) {
 		})
 	}
 }
+
+func TestASlashFiltersTheZonesWhereThereIsNoBody(t *testing.T) {
+	onScreen(t, 80, 24, func(t *testing.T, b *bench) {
+		b.answers(okResult)
+		b.Press("/")
+		b.Type("serp")
+		b.Expect("›Zone      serp")
+		b.Press("esc", "ctrl+j")
+		b.Expect("✓ ok")
+		b.Press("esc", "/")
+		b.ExpectNot("type to filter")
+	})
+}

@@ -137,7 +137,7 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 func TestASearchFromTheFormGoesToTheBody(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("/", "w") // without a body the word is no command
-		b.Expect("there is nothing to search here", "▌Request")
+		b.Expect("›Zone  w ", "›browser_demo", "▌Request")
 		b.Press("esc")
 		b.wantSent(t, 0, "by a word")
 		b.Press("ctrl+j")

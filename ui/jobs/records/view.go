@@ -37,8 +37,8 @@ func (p *Page) areas(w, h int) []kit.Area {
 	case !p.wide || p.file == nil:
 		return []kit.Area{{Pane: paneTable, W: w, H: h}}
 	}
-	parts := widget.Split(w, 3, 2)
-	return []kit.Area{{Pane: paneTable, W: parts[0], H: h}, {Pane: paneTree, X: parts[0], W: parts[1], H: h}}
+	left, right := widget.Beside(w, p.panes.At == paneTable, p.panes.At == paneTree)
+	return []kit.Area{{Pane: paneTable, W: left, H: h}, {Pane: paneTree, X: left, W: right, H: h}}
 }
 
 // wantsDetail reports whether the row is read as a whole: for the tree on the screen, or for what changed in it.

@@ -109,7 +109,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Name: "rotation.give-up", Keys: []string{"X"}, Label: "give up", Help: "Give up the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},
 		leave,
 	}
-	return append(out, widget.MotionBindings()...)
+	return append(append(out, p.panes.Bindings(false)...), widget.MotionBindings()...)
 }
 
 // Act carries out the intent of a key.

@@ -60,6 +60,8 @@ type Page struct {
 	slot      kit.Slot
 	err       error
 	table     widget.Table
+	panes     widget.Panes
+	scroll    widget.Scroll // of the steps
 	form      *widget.FormDialog
 	tried     tried    // what a rehearsal came to
 	width     int      // of the last frame
@@ -76,7 +78,7 @@ type tried struct {
 }
 
 // New makes a page without a rotation.
-func New(d Deps) *Page { return &Page{deps: d} }
+func New(d Deps) *Page { return &Page{deps: d, panes: widget.Panes{N: 2}} }
 
 // Open reports whether the page fills the tab.
 func (p *Page) Open() bool { return p.open }
@@ -156,13 +158,24 @@ func (p *Page) Reread(plans []keystore.RotationPlan) {
 	p.take(p.deps.Rotations.Resume(plans[i]))
 }
 
-// Update moves in the table.
+// Update moves between the table and the steps, and in the one with the focus.
 func (p *Page) Update(msg tea.Msg) {
+	row := p.table.Cursor()
 	if click, ok := msg.(tea.MouseClickMsg); ok {
-		p.table.Click(click.Y - 1) // the table is inside the frame
-		return
+		if hit, under := p.panes.Under(click.Mouse()); under {
+			p.panes.At = hit.Pane
+			if hit.Pane == paneUses {
+				p.table.Click(hit.Line)
+			}
+		}
+	} else if !p.panes.Update(msg) && p.panes.At == paneSteps {
+		p.scroll.Update(msg)
+	} else {
+		p.table.Update(msg)
 	}
-	p.table.Update(msg)
+	if p.table.Cursor() != row {
+		p.scroll = widget.Scroll{}
+	}
 }
 
 // recorded tells the tab what the record is now.

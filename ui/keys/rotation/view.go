@@ -131,27 +131,37 @@ func (p *Page) timeOf(s keystore.RotationStep) string {
 // Render draws the rotation in the whole tab: the table, and below it what comes now and the steps,
 // where they are too many those of the row under the cursor.
 func (p *Page) Render(w, h int) string {
-	th := p.deps.Theme
 	if p.width != w { // times are shorter on a narrow screen, and columns keep the width of what they showed
 		p.width = w
 		p.fill()
 	}
-	iw, _ := widget.Inner(w, h)
-	rows := min(len(p.users())+2, max(h-11, 4)) // with the heading
-	top := min(rows+2, h)
-	out := widget.ScrollPane(th, p.title(), &p.table, true, w, top, p.table.Render(th, true, iw, rows))
-	if h-top < 3 {
-		return out
+	return p.panes.Draw(w, h, p.areas, p.pane)
+}
+
+// Panes of the page.
+const (
+	paneUses = iota
+	paneSteps
+)
+
+// areas puts the table above the steps.
+func (p *Page) areas(w, h int) []kit.Area {
+	return widget.Stacked(w, h, min(9, h/2), []int{p.panes.At}, widget.Need{Pane: paneUses, Lines: len(p.users()) + 4}, widget.Need{Pane: paneSteps, Lines: h})
+}
+
+func (p *Page) pane(a kit.Area) string {
+	th, on := p.deps.Theme, p.panes.At == a.Pane
+	iw, ih := widget.Inner(a.W, a.H)
+	if a.Pane == paneUses {
+		return widget.ScrollPane(th, p.title(), &p.table, on, a.W, a.H, p.table.Render(th, on, iw, ih))
 	}
-	iw, ih := widget.Inner(w, h-top)
-	var seen widget.Scroll
 	now, title := p.nowLines(iw-2), "Steps"
 	lines := append(now, p.stepLines(p.Plan.Steps, iw-2)...)
 	if len(lines) > ih { // those of the row
 		title = p.rowTitle()
 		lines = append(now[:len(now):len(now)], p.stepLines(p.steps(p.table.Cursor()), iw-2)...)
 	}
-	return widget.Stack(out, seen.Pane(th, title, false, w, h-top, lines))
+	return p.scroll.Pane(th, title, on, a.W, a.H, lines)
 }
 
 func (p *Page) title() string {

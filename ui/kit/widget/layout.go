@@ -63,26 +63,15 @@ func Stack(blocks ...string) string {
 	return strings.Join(kept, "\n")
 }
 
-// Split divides total cells by weights. The last part takes the remainder. A weight of
-// 0 yields 0.
-func Split(total int, weights ...int) []int {
-	sum := 0
-	for _, w := range weights {
-		sum += w
+// Beside divides w cells between two panes that stand side by side: three fifths are for the one with the focus.
+func Beside(w int, onLeft, onRight bool) (left, right int) {
+	switch left = w / 2; {
+	case onLeft:
+		left = w * 3 / 5
+	case onRight:
+		left = w * 2 / 5
 	}
-	out := make([]int, len(weights))
-	left, last := total, -1
-	for i, w := range weights {
-		if sum > 0 && w > 0 {
-			out[i] = total * w / sum
-			left -= out[i]
-			last = i
-		}
-	}
-	if last >= 0 {
-		out[last] += left
-	}
-	return out
+	return left, w - left
 }
 
 // Pane draws body in a frame of w×h cells, border included. The focused pane has a
@@ -130,6 +119,11 @@ func PaneOf(t *kit.Theme, title []Cell, of kit.Scroller, focused bool, w, h int,
 	b.WriteByte('\n')
 	b.WriteString(ink.Render("╰"+strings.Repeat("─", max(w-2-text.Width(down), 0))) + plain.Render(down) + ink.Render("╯"))
 	return b.String()
+}
+
+// Folded is a pane in one line of w cells: its title and its gist.
+func Folded(t *kit.Theme, title, gist string, w int) string {
+	return text.Fit(t.Border.Render("╶ ")+t.Muted.Render(title)+"  "+text.Cut(text.Clean(gist), max(w-text.Width(title)-5, 0)), w)
 }
 
 // hiddenSign says that n lines are hidden on one side; "" for none.

@@ -55,14 +55,13 @@ func TestHelpNamesEveryGroupOnce(t *testing.T) {
 	}
 }
 
-func TestSplitLeavesNoRemainder(t *testing.T) {
-	for total := range 50 {
-		sum := 0
-		for _, n := range Split(total, 3, 0, 2, 1) {
-			sum += n
-		}
-		if sum != total {
-			t.Errorf("Split(%d) gives %d", total, sum)
+func TestThePaneWithTheFocusIsTheWiderOne(t *testing.T) {
+	for w := 10; w < 250; w++ {
+		focused, other := Beside(w, true, false)
+		left, right := Beside(w, false, true)
+		even, rest := Beside(w, false, false)
+		if focused+other != w || left+right != w || even+rest != w || focused < other || right < left || rest-even > 1 {
+			t.Errorf("%d cells: %d and %d, %d and %d, %d and %d", w, focused, other, left, right, even, rest)
 		}
 	}
 }
