@@ -92,7 +92,7 @@ func TestAZoneThatTheServiceDoesNotKnowLeadsToTheZone(t *testing.T) {
 }
 
 func TestASlashFiltersTheZonesWhereThereIsNoBody(t *testing.T) {
-	onScreen(t, 80, 24, func(t *testing.T, b *bench) {
+	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.answers(okResult)
 		b.Press("/")
 		b.Type("serp")
