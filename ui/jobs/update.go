@@ -264,7 +264,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 		return widget.Stacked(w, h, h/3, []int{m.panes.At, paneDetail},
 			widget.Need{Pane: paneList, Lines: max(len(m.list.jobs), 1) + 3}, widget.Need{Pane: paneDetail, Lines: h})
 	}
-	left, right := widget.Beside(w, m.panes.At == paneList, m.panes.At == paneDetail)
+	left, right := widget.SideBySide(w, m.panes.At == paneList, m.panes.At == paneDetail)
 	return []kit.Area{{Pane: paneList, W: left, H: h}, {Pane: paneDetail, X: left, W: right, H: h}}
 }
 

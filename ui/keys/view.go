@@ -42,7 +42,7 @@ func (m *Model) renderLower(w, h int) string {
 		right = sideLint
 	}
 	onDetail, onRight := focused && m.side == sideDetail, focused && m.side == right
-	lw, rw := widget.Beside(w, onDetail, onRight)
+	lw, rw := widget.SideBySide(w, onDetail, onRight)
 	return widget.Row(m.renderSide(sideDetail, onDetail, lw, h), m.renderSide(right, onRight, rw, h))
 }
 

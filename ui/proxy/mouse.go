@@ -13,7 +13,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 	if w < kit.StackBelow {
 		return m.stacked(w, h)
 	}
-	left, right := widget.Beside(w, m.panes.At == paneTest, m.panes.At != paneTest) // the form's fields are short
+	left, right := widget.SideBySide(w, m.panes.At == paneTest, m.panes.At != paneTest) // the form's fields are short
 	formH := min(m.form.Height(left-2, true)+3, h-8)
 	nameH := min(len(m.usernameLines(right-4))+2, h-6)
 	return []kit.Area{

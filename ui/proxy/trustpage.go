@@ -80,7 +80,7 @@ func (m *Model) trustAreas(w, h int) []kit.Area {
 			widget.Need{Pane: trustChain, Lines: len(m.chainLines(w-4)) + 2}, widget.Need{Pane: trustClients, Lines: len(m.trust.report.Clients) + 3},
 			widget.Need{Pane: trustDetail, Lines: len(m.clientLines(w-4)) + 2})
 	}
-	left, right := widget.Beside(w, m.trust.panes.At == trustChain, m.trust.panes.At != trustChain)
+	left, right := widget.SideBySide(w, m.trust.panes.At == trustChain, m.trust.panes.At != trustChain)
 	return []kit.Area{
 		{Pane: trustChain, W: left, H: h},
 		{Pane: trustClients, X: left, W: right, H: rows},

@@ -37,7 +37,7 @@ func (p *Page) areas(w, h int) []kit.Area {
 	case !p.wide || p.file == nil:
 		return []kit.Area{{Pane: paneTable, W: w, H: h}}
 	}
-	left, right := widget.Beside(w, p.panes.At == paneTable, p.panes.At == paneTree)
+	left, right := widget.SideBySide(w, p.panes.At == paneTable, p.panes.At == paneTree)
 	return []kit.Area{{Pane: paneTable, W: left, H: h}, {Pane: paneTree, X: left, W: right, H: h}}
 }
 

@@ -63,8 +63,8 @@ func Stack(blocks ...string) string {
 	return strings.Join(kept, "\n")
 }
 
-// Beside divides w cells between two panes that stand side by side: three fifths are for the one with the focus.
-func Beside(w int, onLeft, onRight bool) (left, right int) {
+// SideBySide divides w cells between two panes that stand side by side: three fifths are for the one with the focus.
+func SideBySide(w int, onLeft, onRight bool) (left, right int) {
 	switch left = w / 2; {
 	case onLeft:
 		left = w * 3 / 5

@@ -57,9 +57,9 @@ func TestHelpNamesEveryGroupOnce(t *testing.T) {
 
 func TestThePaneWithTheFocusIsTheWiderOne(t *testing.T) {
 	for w := 10; w < 250; w++ {
-		focused, other := Beside(w, true, false)
-		left, right := Beside(w, false, true)
-		even, rest := Beside(w, false, false)
+		focused, other := SideBySide(w, true, false)
+		left, right := SideBySide(w, false, true)
+		even, rest := SideBySide(w, false, false)
 		if focused+other != w || left+right != w || even+rest != w || focused < other || right < left || rest-even > 1 {
 			t.Errorf("%d cells: %d and %d, %d and %d, %d and %d", w, focused, other, left, right, even, rest)
 		}
