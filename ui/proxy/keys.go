@@ -74,7 +74,7 @@ func (m *Model) loginBindings() []kit.Binding {
 		{Name: "proxy.password", Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
 		{Name: "proxy.trust", Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
 		{Name: "proxy.rotate", Keys: []string{"R"}, Label: "new password", Help: "Rotate the zone's password in Keys, by the key that is chosen: add, set, test, remove. Continues an unfinished rotation.", Group: "Credential", Intent: intentRotate, Disabled: m.whyNotRotate(), Hidden: true},
-		{Name: "proxy.zone", Keys: []string{"alt+z", "/"}, Label: "zone", Help: "Choose the zone, from anywhere: typing filters the list.", Group: "Panes", Intent: intentZone, WhileTyping: true, Hidden: true},
+		{Name: "proxy.zone", Keys: []string{"alt+z", "/"}, Label: "zone", Help: "Filter the zones and choose one, from anywhere.", Group: "Panes", Intent: intentZone, WhileTyping: true, Hidden: true},
 		{Name: "proxy.sandbox", Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
 }

@@ -166,7 +166,7 @@ func (m *Model) sendBindings() []kit.Binding {
 	}
 	out = append(out,
 		kit.Binding{Name: "sandbox.url", Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
-		kit.Binding{Name: "sandbox.zone", Keys: zone, Label: "zone", Help: "Choose the zone, from anywhere: typing filters the list.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
+		kit.Binding{Name: "sandbox.zone", Keys: zone, Label: "zone", Help: "Filter the zones and choose one, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.response", Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.wire", Keys: []string{"alt+w"}, Label: "what is sent", Help: "Show what will be sent, or go back to the form.", Group: group, Intent: act(showWire), WhileTyping: true, Hidden: true})
 	pane := m.panes.Bindings(true)
