@@ -177,15 +177,16 @@ func parseMoment(s string) (time.Time, error) {
 
 // FormatMoment formats a moment as in the inventory: a date for the start of a day in UTC, else RFC 3339;
 // empty for the zero time.
-func FormatMoment(t time.Time) string {
+func FormatMoment(t time.Time) string { return formatMoment(t, time.RFC3339) }
+
+func formatMoment(t time.Time, layout string) string {
 	switch {
 	case t.IsZero():
 		return ""
 	case t.Equal(t.Truncate(24 * time.Hour)):
-		return t.UTC().Format(time.DateOnly)
-	default:
-		return t.UTC().Format(time.RFC3339)
+		layout = time.DateOnly
 	}
+	return t.UTC().Format(layout)
 }
 
 // keyNameProblem says what is wrong with a key's name; empty if nothing is.

@@ -345,15 +345,7 @@ func (c *lintCase) otherKeys(mark string) []string {
 func distinct(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
 
 // moment is a moment in a finding, as it stands elsewhere on the screen.
-func moment(t time.Time) string {
-	switch {
-	case t.IsZero():
-		return "unknown"
-	case t.Equal(t.Truncate(24 * time.Hour)):
-		return t.UTC().Format(time.DateOnly)
-	}
-	return t.UTC().Format("2006-01-02 15:04") + " UTC"
-}
+func moment(t time.Time) string { return cmp.Or(formatMoment(t, "2006-01-02 15:04 UTC"), "unknown") }
 
 // inDays says how many days a clock has left. A day that has begun counts.
 func inDays(days int, ok bool) string {

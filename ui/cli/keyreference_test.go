@@ -97,7 +97,7 @@ func (r *reference) see(title string, bindings []kit.Binding) {
 		e := s.entries[at]
 		e.dangerous = e.dangerous || b.Dangerous
 		for _, k := range b.Keys {
-			e.typing[k] = e.typing[k] || b.WhileTyping
+			e.typing[k] = e.typing[k] || b.WhileTyping && !kit.Types(k)
 			if !slices.Contains(e.keys, k) {
 				e.keys = append(e.keys, k)
 			}

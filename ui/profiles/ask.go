@@ -103,7 +103,7 @@ type answer struct {
 	accepted, unproved string
 }
 
-const otherAsked = "The account was asked by another key or address than what stands here now, and what it filled in was taken back."
+const otherAsked = "The key or address has changed since the account was asked, and what it had filled in was removed."
 
 // change is what a field had, and what was put there.
 type change struct{ before, now string }

@@ -174,7 +174,7 @@ func TestAKeyThatReplacesTheAskedOneIsNotSavedUnasked(t *testing.T) {
 		s.Paste("totally-wrong-key-value-000")
 		s.ExpectNot("accepts it")
 		s.Press("ctrl+s")
-		s.Expect("what it filled in was taken back", "ctrl+r asks it, ctrl+s once more saves the")
+		s.Expect("The key or address has changed since the account was asked", "ctrl+r asks it, ctrl+s once more saves the")
 		if r.saves != 0 {
 			t.Error("it was saved unasked")
 		}
