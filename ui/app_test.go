@@ -22,7 +22,7 @@ type fakeView struct {
 	title   string
 	got     []string
 	typing  bool
-	running int
+	running atomic.Int32 // as its test says while the program runs
 	extra   []kit.Binding
 	shows   string
 	slot    kit.Slot
@@ -63,7 +63,7 @@ func (f *fakeView) Render(w, h int) string {
 func (f *fakeView) Title() string           { return f.title }
 func (f *fakeView) Bindings() []kit.Binding { return f.extra }
 func (f *fakeView) CapturingText() bool     { return f.typing }
-func (f *fakeView) Running() int            { return f.running }
+func (f *fakeView) Running() int            { return int(f.running.Load()) }
 func (f *fakeView) has(text string) bool    { return slices.Contains(f.got, text) }
 
 func newApp(ctx context.Context, extra ...kit.Binding) (*ui.App, *fakeView, *fakeView) {
@@ -223,7 +223,7 @@ func TestADialogIsNotLockedByAClockThatGoesBack(t *testing.T) {
 func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		running int
+		running int32
 		keys    []string
 		ends    bool
 	}{
@@ -239,7 +239,7 @@ func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			flow(t, func(t *testing.T) {
 				app, a, _ := newApp(t.Context())
-				a.running = c.running
+				a.running.Store(c.running)
 				s := start(t, app)
 				for i, k := range c.keys {
 					s.Press(k)
@@ -259,14 +259,14 @@ func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 func TestTheQuestionBeforeQuittingCountsAsTheStatusLineDoes(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, a, _ := newApp(t.Context())
-		a.running = 2
+		a.running.Store(2)
 		s := start(t, app)
 		s.Press("q")
 		s.Expect("2 operations are in flight", "● 2 running")
-		a.running = 1
+		a.running.Store(1)
 		s.After(2 * time.Second)
 		s.Expect("1 operation is in flight", "● 1 running")
-		a.running = 0
+		a.running.Store(0)
 		s.After(5 * time.Second)
 		s.Expect("Nothing is in flight any more", "0 running")
 	})
@@ -312,9 +312,10 @@ func (c *counted) Render(w, h int) string {
 }
 
 func TestAnIdleConsoleDrawsItsAgesEveryFiveSeconds(t *testing.T) {
-	for running, want := range map[int]int32{0: 4, 1: 20} {
+	for running, want := range map[int32]int32{0: 4, 1: 20} {
 		flow(t, func(t *testing.T) {
-			v := &counted{fakeView: fakeView{running: running}}
+			v := &counted{}
+			v.running.Store(running)
 			s := startAt(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}}), 80, 24)
 			s.After(100 * time.Millisecond)
 			before := v.frames.Load()

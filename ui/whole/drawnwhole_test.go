@@ -1,6 +1,7 @@
 package whole
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -26,22 +27,23 @@ var everySize = []size{{60, 16}, {80, 24}, {120, 40}, {200, 60}}
 // drawnWhole holds the open screen at every size by its structure.
 func drawnWhole(t *testing.T, p *uitest.Whole) {
 	t.Helper()
-	widest := drawnAt(p, size{200, 60})
+	widest := drawnAt(p, size{200, 60}, "")
 	for _, s := range everySize {
-		screen := drawnAt(p, s)
-		for _, fault := range uitest.StructureFaults(screen, widest, s.w, s.h) {
-			t.Errorf("at %dx%d: %s\n%s", s.w, s.h, fault, screen)
-		}
+		drawnAt(p, s, widest)
 	}
 }
 
-// drawnAt is the open screen on a terminal of another size.
-func drawnAt(p *uitest.Whole, s size) string {
+// drawnAt is the open screen on a terminal of another size, once it is there without a fault: what is seen while a frame
+// is being written is half of it. widest is the same screen on the widest terminal, "" for itself.
+func drawnAt(p *uitest.Whole, s size, widest string) string {
 	p.Resize(s.w, s.h)
 	return p.WaitUntil(func(screen string) string {
 		rows := strings.Split(screen, "\n")
 		if title := ansi.StringWidth(rows[0]); len(rows) < s.h || len(rows) > s.h+1 || title > s.w || title < s.w-2 {
 			return fmt.Sprintf("wanted to be drawn at %dx%d", s.w, s.h)
+		}
+		if faults := uitest.StructureFaults(screen, cmp.Or(widest, screen), s.w, s.h); len(faults) > 0 {
+			return fmt.Sprintf("at %dx%d: %s", s.w, s.h, strings.Join(faults, "; "))
 		}
 		return ""
 	})
