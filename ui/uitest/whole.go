@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/charmbracelet/x/exp/teatest/v2"
 	"github.com/charmbracelet/x/vt"
@@ -89,6 +90,13 @@ func (p *Whole) Written() []byte {
 	p.t.Helper()
 	p.replay()
 	return p.raw.Bytes()
+}
+
+// Cells are the screen as a terminal has it: its width, its cells, and its text with all its blanks.
+func (p *Whole) Cells() (w int, at func(x, y int) *uv.Cell, text string) {
+	p.t.Helper()
+	p.replay()
+	return p.emu.Width(), p.emu.CellAt, p.emu.String()
 }
 
 // Styled is the screen with its colours and attributes as escape sequences.
@@ -198,32 +206,34 @@ func (p *Whole) Resize(w, h int) {
 // writes the screen once it has stayed unchanged for a while.
 func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 	t.Helper()
-	if updating() {
+	if Updating() {
 		p.settle(10 * still)
 	}
 	draw := func() string { return mask(p.Screen()) }
 	want, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
-	if err != nil || updating() {
+	if err != nil || Updating() {
 		Golden(t, name, draw())
 		return
 	}
-	Golden(t, name, await(string(want), draw))
+	got := ""
+	Await(func() bool { got = draw(); return got == string(want) })
+	Golden(t, name, got)
 }
 
-// await draws until that gives what is wanted, for as long as a wait may take, and returns
-// what it gave last.
-func await(want string, draw func() string) string {
-	got := draw()
+// Await asks again and again whether something is so, for as long as a wait may take, and returns the last answer.
+func Await(so func() bool) bool {
 	beat := time.NewTicker(poll)
 	defer beat.Stop()
-	for end := time.Now().Add(patience); got != want && time.Now().Before(end); got = draw() {
-		<-beat.C
+	for end := time.Now().Add(patience); !so(); <-beat.C {
+		if time.Now().After(end) {
+			return false
+		}
 	}
-	return got
+	return true
 }
 
-// updating reports whether goldens are written instead of compared.
-func updating() bool {
+// Updating reports whether goldens are written instead of compared.
+func Updating() bool {
 	update := flag.Lookup("update")
 	return update != nil && update.Value.String() == "true"
 }
