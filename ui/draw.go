@@ -311,9 +311,11 @@ func (a *App) statusLine() string {
 		spent = t.Warn.Render("mouse off · ") + spent
 	}
 	right += " "
-	hints, esc := a.hintText(a.w - text.Width(spent+right) - 1)
-	if !esc && capturing(a.target()) { // where letters go is said first
-		spent = ""
+	hints, all := a.hintText(a.w - text.Width(spent+right) - 1)
+	if !all && (a.w < roomy || len(a.stack) > 0 || capturing(a.target())) { // the keys are said first
+		if spent = ""; n == 0 && status == "" {
+			right = ""
+		}
 		hints, _ = a.hintText(a.w - text.Width(right) - 1)
 	}
 	return text.Edge(hints, spent+right, a.w)
@@ -330,8 +332,8 @@ func (a *App) spent() string {
 	return "session " + s.String()
 }
 
-// hintText is as many hints as fit, and whether that of esc is one, if there is any. Help always keeps its place.
-func (a *App) hintText(room int) (line string, esc bool) {
+// hintText is as many hints as fit, and whether these are all. Help always keeps its place.
+func (a *App) hintText(room int) (line string, all bool) {
 	t := a.theme
 	width := func(h kit.Binding) int { return text.Width(kit.KeyName(h.Key())+" "+h.Label) + 3 }
 	list, help := a.hints()
@@ -349,11 +351,11 @@ func (a *App) hintText(room int) (line string, esc bool) {
 		}
 		draw(h)
 	}
-	esc = !slices.ContainsFunc(list[len(parts):], func(b kit.Binding) bool { return b.Matches("esc") })
+	all = len(parts) == len(list)
 	if help.Label != "" {
 		draw(help)
 	}
-	return " " + strings.Join(parts, t.Muted.Render(" · ")), esc
+	return " " + strings.Join(parts, t.Muted.Render(" · ")), all
 }
 
 // hides reports whether a dialog has keys that no line of it names, besides those that move.
@@ -361,8 +363,8 @@ func hides(v kit.View) bool {
 	return slices.ContainsFunc(v.Bindings(), func(b kit.Binding) bool { return b.Hidden && b.Help != "" && b.Group != "Move" && b.Group != "Form" })
 }
 
-// hints are the bindings for the status line: those of the target that can act, and help
-// if it is available. Help lists the others with their reasons.
+// hints are the bindings for the status line: those of the target that can act, the way out among the first two, and
+// help if it is available. Help lists the others with their reasons.
 func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 	v := a.target()
 	typing, bindings := capturing(v), a.theme.Bound(v.Bindings())
@@ -373,10 +375,15 @@ func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 		if b.Matches("esc") && !b.Stops && a.toasts.standing() >= 0 { // it dismisses the error
 			continue
 		}
-		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 && !slices.ContainsFunc(out, func(o kit.Binding) bool { return o.Key() == b.Key() }) {
+		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && !slices.ContainsFunc(out, func(o kit.Binding) bool { return o.Key() == b.Key() }) {
 			out = append(out, b)
 		}
 	}
+	if i := slices.IndexFunc(out, func(b kit.Binding) bool { return b.Matches("esc") }); i > 1 {
+		esc := out[i]
+		out = slices.Insert(slices.Delete(out, i, i+1), 1, esc)
+	}
+	out = out[:min(len(out), maxHints-1)]
 	if !typing && (len(a.stack) == 0 || hides(v)) {
 		help = kit.Binding{Keys: []string{a.theme.Key("console.help")}, Label: "help"}
 	}

@@ -33,10 +33,11 @@ func TestHelpKeepsItsPlaceInTheStatusLine(t *testing.T) {
 		for i := range 7 {
 			many = append(many, kit.Binding{Keys: []string{fmt.Sprintf("f%d", i+1)}, Label: "a long hint", Intent: hello{i}})
 		}
-		app, _, _ := newApp(t.Context(), many...)
+		app, _, _ := newApp(t.Context(), append(many, kit.Binding{Keys: []string{"esc"}, Label: "back", Intent: hello{7}})...)
 		s := start(t, app)
-		s.Expect("F1 a long hint", "· ? help")
+		s.Expect("F1 a long hint · esc back", "· ? help", "0 running")
 		s.Resize(kit.MinWidth, kit.MinHeight)
-		s.Expect("F1 a long hint", "F2 a long hint", "· ? help", "0 running")
+		s.Expect("F1 a long hint · esc back · F2 a long hint · ? help")
+		s.ExpectNot("0 running") // the keys are said first
 	})
 }

@@ -38,16 +38,10 @@ func (ft *Fetcher) Plan(ctx context.Context, p model.Preset, base model.FetchReq
 	return g, err
 }
 
-// fetchesPages reports whether a zone is compared unless the operator chooses others: its product returns
-// the page that was asked for.
-func fetchesPages(p model.Product) bool {
-	return p.Network() || p == model.ProductUnlocker || p == model.ProductBrowser || p == model.ProductUnknown
-}
-
 func planZones(profile model.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) model.Grid {
 	if p.Zones == nil {
 		p.Zones = slices.DeleteFunc(slices.Clone(profile.Zones), func(z model.Zone) bool {
-			return !fetchesPages(z.Product) && z.Name != base.Zone.Name
+			return !z.Product.FetchesPages() && z.Name != base.Zone.Name
 		})
 		if len(p.Zones) == 0 && base.Zone.Name != "" {
 			p.Zones = []model.Zone{base.Zone}

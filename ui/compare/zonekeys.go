@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,6 +157,9 @@ func (chooseZones) do(p *Page) tea.Cmd {
 	return p.askZones(request{base: p.grid.Base}, chosen(p.grid, max(p.grid.Repeat, 1)))
 }
 
+// fitting begins the names of the toggles of zones that can return the page.
+const fitting = "zone that fits "
+
 // askZones asks for zones, methods and runs; those of first are chosen at first. Nothing is sent before.
 func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 	as, all := zones{p}, r
@@ -176,31 +178,46 @@ func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 			}
 			return f
 		}
+		zoneField := func(z model.Zone) string {
+			if z.Product.FetchesPages() || z.Name == r.base.Zone.Name {
+				return fitting + string(z.Name)
+			}
+			return "zone " + string(z.Name)
+		}
 		var fields []widget.Field
 		for _, via := range all.preset.Ways {
-			fields = append(fields, toggle("by "+string(via), "by "+via.String(), "", slices.Contains(first.Ways, via)))
+			label := "by " + via.String()
+			if via == model.ViaAgent {
+				label += ", no zone"
+			}
+			fields = append(fields, toggle("by "+string(via), label, "", slices.Contains(first.Ways, via)))
 		}
 		fields = append(fields, widget.Field{Name: "runs", Label: "Runs", Value: strconv.Itoa(first.Repeat), Help: "How often each zone is tried by each method, one run at a time.", Check: checkCalls(model.MaxRuns)})
 		for _, z := range zonesOf(g) {
 			on := slices.ContainsFunc(first.Zones, func(o model.Zone) bool { return o.Name == z.Name })
-			fields = append(fields, toggle("zone "+string(z.Name), string(z.Name), z.Product.Label()+", "+z.Rate.String(), on))
+			fields = append(fields, toggle(zoneField(z), string(z.Name), z.Product.Label()+", "+z.Rate.String(), on))
 		}
 		d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
-		d.Submit, d.Deliberate, d.Guard, d.Many, d.Intro = "send them", !p.session.Local, true, "zone ", strings.Join(as.doubts(r, g), "\n\n")
+		d.Submit, d.Deliberate, d.Guard, d.Many, d.Intro = "send them", !p.session.Local, true, fitting, strings.Join(as.doubts(r, g), "\n\n")
 		picked := func(f *widget.Form) model.Grid {
 			out := g
 			out.Repeat, _ = callsOf(f.Value("runs"), model.MaxRuns) // Check says what is wrong
 			out.Cells = slices.DeleteFunc(slices.Clone(g.Cells), func(c model.Cell) bool {
-				return !f.On("by "+string(c.Via)) || c.Via != model.ViaAgent && !f.On("zone "+string(c.Zone.Name))
+				return !f.On("by "+string(c.Via)) || c.Via != model.ViaAgent && !f.On(zoneField(c.Zone))
 			})
 			return out
 		}
-		d.OnChange = func(f *widget.Form) { d.Foot = cmp.Or(as.bill(picked(f)), "Nothing that is chosen can be sent.") }
+		d.OnChange = func(f *widget.Form) {
+			g := picked(f)
+			if d.Foot = as.bill(g); d.Foot == "" || len(zonesOf(g)) == 0 {
+				d.Foot = fmt.Sprintf("Tick a zone and a method: %s ticks one, %s the zones that fit the request. %s", p.deps.Theme.Key("form.change"), p.deps.Theme.Key("dialog.many"), d.Foot)
+			}
+		}
 		d.OnChange(d.Form)
 		d.OnSubmit = func(f *widget.Form) tea.Cmd {
 			g := picked(f)
 			if as.bill(g) == "" {
-				d.Problem = "choose at least one zone and method"
+				d.Problem = "tick at least one zone and method"
 				return nil
 			}
 			return tea.Sequence(kit.CloseOverlay(d), kit.Send(kit.Call(p.at, func() tea.Cmd { return sendPlanned{r, g}.do(p) })))

@@ -272,15 +272,19 @@ func (p zones) bill(g model.Grid) string {
 		page = p.pageBytes(page)
 	}
 	var zones []model.Zone
+	agent := ""
 	for _, c := range g.Cells {
-		if c.Problem == "" {
-			zones = append(zones, c.Zone)
+		if c.Problem != "" {
+			continue
+		}
+		if zones = append(zones, c.Zone); c.Via == model.ViaAgent {
+			agent = fmt.Sprintf(" (%d by agent access)", g.Repeat)
 		}
 	}
 	if len(zones) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Sends %s at once with profile %s. %s", text.Counted(len(zones)*g.Repeat, "request"), p.session.ProfileName, p.price(g.Repeat, page, zones))
+	return fmt.Sprintf("Sends %s at once%s with profile %s. %s", text.Counted(len(zones)*g.Repeat, "request"), agent, p.session.ProfileName, p.price(g.Repeat, page, zones))
 }
 
 // zonesOf are the zones of a comparison, each once; agent access has none.

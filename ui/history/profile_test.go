@@ -47,7 +47,7 @@ func TestTheTimelineIsOfTheProfileInUse(t *testing.T) {
 			s.Press("p", "/", "ctrl+u")
 			s.Type("profile:beta-2")
 			s.Press("enter") // what was said last counts
-			s.Expect("1 of 1", "beta-2.test", "p all profiles")
+			s.Expect("/ profile:beta-2  1 of 1", "beta-2.test")
 			s.Press("/", "ctrl+u")
 			s.Type("profile:all")
 			s.Press("enter")

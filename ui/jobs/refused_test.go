@@ -29,7 +29,7 @@ func TestARefusedFieldIsEditedAtOnce(t *testing.T) {
 			r.Request.Inputs = nil
 			return model.BadField("inputs", "it ends early")
 		}}, []string{"›Rows", "✗ it ends early", "Nothing was sent"}, ""},
-		"a data set":                 {&fakeJobs{check: refusing(&catalogue.UnknownError{Name: "gd_u"})}, []string{"›Dataset  gd_products", "typing goes into Dataset", "✗ no data set is called \"gd_u\""}, ""},
+		"a data set":                 {&fakeJobs{check: refusing(&catalogue.UnknownError{Name: "gd_u"})}, []string{"›Dataset  gd_products", "esc end typing", "✗ no data set is called \"gd_u\""}, ""},
 		"columns that are missing":   {&fakeJobs{check: refusing(model.BadField("columns", "%w", &rows.ColumnError{Missing: []string{"url"}}))}, []string{"›Columns", "as COLUMN=url"}, ""},
 		"a list that cannot be kept": {&fakeJobs{check: refusing(&service.KeepError{IsList: true, Err: errors.New("it is there")})}, []string{"›Save as", "the list could not be saved, so nothing was sent: it is there"}, ""},
 		"a deaf inbox":               {&fakeJobs{check: noting(ask.Note{About: "notify", Text: "nobody receives", Warn: true})}, []string{"›Notify", "✗ nobody receives"}, ""},

@@ -13,7 +13,7 @@ func TestLettersOfTheLoginAreTextAndTestNothing(t *testing.T) {
 		s.Press("down")
 		s.Type("tr")
 		s.After(10 * time.Second)
-		s.Expect("Country    tr", "ctrl+t test · typing goes into Country · esc keys")
+		s.Expect("Country    tr", "ctrl+t test · esc end typing · typing goes into Country")
 		s.Press("up", "t")
 		s.Expect("t test: letters send nothing while a form has the focus; press ctrl+t")
 		s.Press("j", "j", "j", "space", "j", "j", "j") // More, and then to the zip

@@ -68,10 +68,10 @@ func TestTheFooterSaysTheRuleWhereverATextHasTheCursor(t *testing.T) {
 	for _, w := range []int{60, 80} {
 		onScreen(t, w, 24, func(_ *testing.T, b *bench) {
 			b.Press("down")
-			b.Expect("ctrl+j send · typing goes into URL · esc keys")
+			b.Expect("ctrl+j send · esc end typing")
 			b.Press("esc")
 			b.Expect("enter edit")
-			b.ExpectNot("typing goes into")
+			b.ExpectNot("end typing")
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 )
 
 // FormDialog is a form in an overlay: new job, add key, add profile.
@@ -24,7 +23,7 @@ type FormDialog struct {
 	Deliberate bool
 	// Guard says that keys are ignored for a moment: those that opened it may go on, and submit it.
 	Guard bool
-	// Many begins the names of toggles that one key chooses all of, or none.
+	// Many begins the names of the toggles that one key ticks, or unticks.
 	Many     string
 	OnSubmit func(*Form) tea.Cmd
 	// OnChange is called after every change of a value, to update other fields.
@@ -109,7 +108,7 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 	}
 	width = min(width, w-2)
 	d.setIntro(true)
-	return width, min(d.Form.Height(width, true)+len(d.footLines(width))+len(d.problem(width, h))+2, h-2)
+	return width, min(d.Form.Height(width, true)+len(d.footLines(width))+len(d.problem(width, h)), h-2)
 }
 
 // setIntro puts the intro above the first field, or takes it away.
@@ -133,40 +132,39 @@ func (d *FormDialog) problem(w, most int) []string {
 	return Indent(WrappedTo(d.theme.Bad, "✗ "+d.Problem, w-2, most))
 }
 
-// Bindings are submit, close and the form's bindings.
-func (d *FormDialog) Bindings() (list []kit.Binding) {
-	busy := ""
-	if d.Busy {
-		busy = cmp.Or(d.Doing, "already in progress")
-	}
-	submit := []string{"ctrl+s", "ctrl+j"}
-	if fd := d.Form.current(); fd != nil && fd.Kind == FieldArea && d.CapturingText() {
-		submit = submit[:1] // ctrl+j is the end of a line there, as some terminals send a paste
-	}
-	out := []kit.Binding{{Name: "dialog.submit", Keys: submit, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
+// Bindings are, as the footer names them, what enter does, the way out, submit, the owner's keys, and the form's others.
+func (d *FormDialog) Bindings() []kit.Binding {
+	fd, typing, fields := d.Form.current(), d.CapturingText(), d.Form.Bindings()
 	extra, ownEsc := d.extra()
-	if d.CapturingText() { // where letters go is said first
-		defer func() { list = append(list, extra...) }()
-	} else {
-		out = append(out, extra...)
+	submit := kit.Binding{Name: "dialog.submit", Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and submit.", Group: kit.GroupForm, Intent: dialogSubmit{}, WhileTyping: true, Disabled: kit.Reason(d.Busy, cmp.Or(d.Doing, "already in progress"))}
+	if typing && fd.Kind == FieldArea {
+		submit.Keys = submit.Keys[:1] // ctrl+j is the end of a line there, as some terminals send a paste
 	}
-	esc := kit.Binding{Name: "dialog.close", Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
-	fields := d.Form.Bindings()
-	isEsc := func(b kit.Binding) bool { return b.Key() == "esc" }
-	if ownEsc {
-		return append(out, slices.DeleteFunc(fields, isEsc)...)
-	}
-	switch fd := d.Form.current(); {
-	case d.Form.CapturingText() && fd != nil && (d.filled() || fd.Kind == FieldPick): // esc ends editing
-		return append(out, fields...)
+	esc := kit.Binding{Name: "dialog.close", Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}, WhileTyping: true}
+	end, fields := taken(fields, "esc")
+	switch {
+	case ownEsc:
+		esc, extra = taken(extra, "esc")
+	case typing && (d.filled() || fd.Kind == FieldPick): // esc ends editing
+		esc = end
 	case d.filled():
-		esc.Intent = dialogLeave{}
-	default:
-		esc.WhileTyping = true
-		fields = slices.DeleteFunc(fields, isEsc)
+		esc.Intent, esc.WhileTyping = dialogLeave{}, false
 	}
-	i := min(1, len(fields)) // after the field's own key
-	return append(out, slices.Insert(fields, i, esc)...)
+	enter, fields := taken(fields, "enter")
+	switch {
+	case enter.Intent != formDone || fd.Kind == FieldPick:
+	case !d.Form.atEnd():
+		enter.Label, enter.Hidden = "next", false
+	case !d.Deliberate: // one action, one name
+		enter.Label, enter.Hidden, submit.Hidden = d.Submit, d.Busy, true
+	}
+	return slices.DeleteFunc(slices.Concat([]kit.Binding{enter, esc, submit}, extra, fields), func(b kit.Binding) bool { return b.Intent == nil && len(b.Keys) == 0 })
+}
+
+// taken is the binding of a key, and the others.
+func taken(list []kit.Binding, key string) (kit.Binding, []kit.Binding) {
+	b, _ := kit.Find(list, key, false)
+	return b, slices.DeleteFunc(list, func(o kit.Binding) bool { return o.Key() == key })
 }
 
 // extra are the further keys. ownEsc reports that esc is one of them: it then has no other meaning.
@@ -175,7 +173,7 @@ func (d *FormDialog) extra() (out []kit.Binding, ownEsc bool) {
 		out = d.Owner.Extra()
 	}
 	if d.Many != "" {
-		out = append(out, kit.Binding{Name: "dialog.many", Keys: []string{"ctrl+a"}, Label: "all or none", Help: "Choose all that the form lists; if all are chosen, none.", Intent: dialogMany{}, WhileTyping: true})
+		out = append(out, kit.Binding{Name: "dialog.many", Keys: []string{"ctrl+a"}, Label: "those that fit", Help: "Tick all that fit what is asked for; if they are all ticked, untick them. Others are ticked one by one.", Intent: dialogMany{}, WhileTyping: true})
 	}
 	return out, slices.ContainsFunc(out, func(b kit.Binding) bool { return b.Key() == "esc" })
 }
@@ -299,10 +297,10 @@ func (d *FormDialog) submit() tea.Cmd {
 	return d.OnSubmit(d.Form)
 }
 
-// Render draws the form with its intro, what is below it, and the keys.
+// Render draws the form with its intro, what is below it, and the verdicts out of sight.
 func (d *FormDialog) Render(w, h int) string {
 	problem := d.problem(w, max(h-3, 1))
-	below, room := d.footLines(w), h-2-len(problem)
+	below, room := d.footLines(w), h-len(problem)
 	d.setIntro(false) // it scrolls away
 	fields := d.Form.Height(w, true)
 	d.setIntro(true)
@@ -322,51 +320,11 @@ func (d *FormDialog) Render(w, h int) string {
 		below = append(below, " "+d.theme.Muted.Render(keys+hiddenSign("↑", up)+hiddenSign("↓", down)))
 	}
 	below = append(below, problem...)
-	out := append([]string{d.Form.Render(true, w, max(h-len(below)-2, 1))}, below...)
-	out = append(out, " "+d.Form.outside(w-1), " "+d.keys(w-1))
+	rest := h - len(below)
+	out := append([]string{d.Form.Render(true, w, max(rest, 1))}, below...)
+	if d.Form.outside(w-1) != "" && rest > 1 {
+		out[0] = d.Form.Render(true, w, rest-1)
+		out = append(out, " "+d.Form.outside(w-1))
+	}
 	return Block(strings.Join(out, "\n"), w, h)
-}
-
-// keys are the keys that end the dialog or go on in it. Where there is no room for all, the first and
-// the last stay: none is cut.
-func (d *FormDialog) keys(w int) string {
-	fd, last, typing := d.Form.current(), d.Form.atEnd(), d.CapturingText()
-	ends := last && !d.Deliberate
-	hints := [][2]string{{d.theme.Key("dialog.submit"), d.Submit}}
-	extra, ownEsc := d.extra()
-	for _, b := range d.theme.Bound(extra) {
-		if !b.Hidden {
-			hints = append(hints, [2]string{b.Keys[0], b.Label})
-		}
-	}
-	switch {
-	case fd == nil:
-	case fd.Kind == FieldArea && typing:
-		hints = append(hints, [2]string{"tab", "next field"})
-	case fd.Kind == FieldPick && typing:
-		hints = append(hints, [2]string{"enter", "pick"})
-	case fd.Kind == FieldPick, fd.Kind == FieldArea, fd.Kind == FieldText && !typing:
-		hints = append(hints, [2]string{"enter", "edit"})
-	case ends:
-		hints[0][0] = "enter"
-	case !last:
-		hints = append(hints, [2]string{"enter", "next field"})
-	}
-	switch {
-	case ownEsc:
-	case typing && (d.filled() || fd.Kind == FieldPick):
-		hints = append(hints, [2]string{"esc", "end editing"})
-	default:
-		hints = append(hints, [2]string{"esc", "close"})
-	}
-	parts := make([]string, len(hints))
-	for i, h := range hints {
-		parts[i] = d.theme.KeyHint.Render(kit.KeyName(h[0])) + " " + h[1]
-	}
-	line := strings.Join(parts, d.theme.Muted.Render(" · "))
-	for len(parts) > 2 && text.Width(line) > w {
-		parts = slices.Delete(parts, len(parts)-2, len(parts)-1)
-		line = strings.Join(parts, d.theme.Muted.Render(" · "))
-	}
-	return line
 }

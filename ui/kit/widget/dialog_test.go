@@ -11,6 +11,17 @@ import (
 	"zonedeck/ui/uitest"
 )
 
+// hintsOf are the keys that the footer names.
+func hintsOf(d *FormDialog) string {
+	var out []string
+	for _, b := range d.Bindings() {
+		if !b.Hidden && b.Disabled == "" && (b.WhileTyping || !d.CapturingText()) {
+			out = append(out, b.Key()+" "+b.Label)
+		}
+	}
+	return strings.Join(out, " · ")
+}
+
 type saved struct{ name string }
 
 func oneField(check func(string) error) *FormDialog {
@@ -26,8 +37,8 @@ func TestEnterEndsADialogOfOneField(t *testing.T) {
 	if got := dialogKeys(d, "enter"); got != nil || !d.CapturingText() {
 		t.Errorf("without a name: %v, capturing %v", got, d.CapturingText())
 	}
-	if got := uitest.Plain(d.Render(60, 8)); !strings.Contains(got, "write a name") || !strings.Contains(got, "enter save · esc close") {
-		t.Errorf("the dialog does not say what is wrong, or which key ends it:\n%s", got)
+	if got := uitest.Plain(d.Render(60, 8)); !strings.Contains(got, "write a name") || hintsOf(d) != "enter save · esc close · typing goes into Name" {
+		t.Errorf("the dialog does not say what is wrong, or which key ends it: %s\n%s", hintsOf(d), got)
 	}
 	if got := dialogKeys(d, "s", "h", "o", "p", "enter"); got != (saved{"shop"}) {
 		t.Errorf("enter sent %v", got)
@@ -37,18 +48,18 @@ func TestEnterEndsADialogOfOneField(t *testing.T) {
 func TestTheFirstLinesBelowAFormAreKeptInAShortWindow(t *testing.T) {
 	d := oneField(nil)
 	d.Foot, d.Problem = "first\nsecond\nthird\nfourth", "it is wrong"
-	got := uitest.Plain(d.Render(60, 7))
-	for _, want := range []string{"Name", "first", "second", "third", "pgup, pgdn scroll ↓ 2", "✗ it is wrong", "esc close"} {
+	got := uitest.Plain(d.Render(60, 5))
+	for _, want := range []string{"Name", "first", "second", "third", "pgup, pgdn scroll ↓ 2", "✗ it is wrong"} {
 		if strings.Contains(got, want) != (want != "third") {
 			t.Errorf("%q in:\n%s", want, got)
 		}
 	}
 	d.Update(tea.KeyPressMsg{Code: tea.KeyPgDown})
-	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "third") || !strings.Contains(got, "fourth") || !strings.Contains(got, "Name") {
+	if got := uitest.Plain(d.Render(60, 5)); !strings.Contains(got, "third") || !strings.Contains(got, "fourth") || !strings.Contains(got, "Name") {
 		t.Errorf("the last lines cannot be reached:\n%s", got)
 	}
 	d.Problem = strings.Repeat("so much is wrong ", 40)
-	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "✗ so much") || !strings.Contains(got, "…") || !strings.Contains(got, "esc close") {
+	if got := uitest.Plain(d.Render(60, 5)); !strings.Contains(got, "Name") || !strings.Contains(got, "✗ so much") || !strings.Contains(got, "…") {
 		t.Errorf("a long problem:\n%s", got)
 	}
 }
@@ -180,16 +191,33 @@ func TestAClickChoosesWhatIsDrawnThere(t *testing.T) {
 	}
 }
 
-func TestTheKeysOfANarrowDialogAreLeftOutAndNotCut(t *testing.T) {
-	d := NewFormDialog(kit.NewTheme(true, false), "Add", NewForm(kit.NewTheme(true, false), Field{Name: "a", Label: "A", Kind: FieldChoice, Options: []Option{{Value: "x"}, {Value: "y"}}}, Field{Name: "b", Label: "B"}))
-	d.Submit = "save and use"
-	for w, want := range map[int]string{
-		60: "ctrl+s save and use · enter next field · esc close", 40: "ctrl+s save and use · esc close",
+// What enter does comes first, then the way out. One action has one name: where enter submits, no other key is named.
+func TestTheFooterNamesEachActionOfADialogOnce(t *testing.T) {
+	theme := kit.NewTheme(true, false)
+	d := NewFormDialog(theme, "Add", NewForm(theme, Field{Name: "a", Label: "A", Kind: FieldToggle}, Field{Name: "b", Label: "B"}, Field{Name: "c", Label: "C", Kind: FieldPick, Options: []Option{{Value: "x"}}}, Field{Name: "d", Label: "D", Kind: FieldArea}, Field{Name: "e", Label: "E", Kind: FieldToggle}))
+	d.Submit, d.Many = "save", "a"
+	d.Init()
+	for _, c := range []struct{ at, keys, want string }{
+		{"a", "", "enter next · esc close · ctrl+s save · ctrl+a those that fit · space change"},
+		{"b", "i", "enter next · esc close · ctrl+s save · ctrl+a those that fit · typing goes into B"},
+		{"b", "x", "enter next · esc end typing · ctrl+s save · ctrl+a those that fit · typing goes into B"},
+		{"b", "esc", "enter edit · esc close · ctrl+s save · ctrl+a those that fit"},
+		{"c", "enter", "enter pick · esc done · ctrl+s save · ctrl+a those that fit"},
+		{"d", "enter", "esc end typing · ctrl+s save · ctrl+a those that fit · typing goes into D · tab next field"},
+		{"e", "", "enter save · esc close · ctrl+a those that fit · space change"},
 	} {
-		lines := strings.Split(strings.TrimRight(uitest.Plain(d.Render(w, 8)), " \n"), "\n")
-		if got := strings.TrimSpace(lines[len(lines)-1]); got != want {
-			t.Errorf("in %d cells: %q, want %q", w, got, want)
+		if d.Form.Focused() != c.at {
+			d.Form.FocusOn(c.at, false)
 		}
+		for k := range strings.FieldsSeq(c.keys) {
+			dialogKeys(d, k)
+		}
+		if got := hintsOf(d); got != c.want {
+			t.Errorf("%s after %q: %q, want %q", c.at, c.keys, got, c.want)
+		}
+	}
+	if d.Deliberate = true; strings.Contains(hintsOf(d), "enter save") || !strings.Contains(hintsOf(d), "ctrl+s save") {
+		t.Errorf("what costs: %q", hintsOf(d))
 	}
 }
 
@@ -202,9 +230,9 @@ func TestADialogSaysHowManyLinesOfItsFormAreNotOnTheScreen(t *testing.T) {
 	d := NewFormDialog(theme, "Form", NewForm(theme, fields...))
 	for _, c := range []struct {
 		at           string
-		lines        int // of the dialog: two are the keys
+		lines        int // of the dialog
 		above, below int
-	}{{"one", 8, 0, 0}, {"one", 5, 0, 3}, {"four", 5, 1, 2}, {"six", 5, 3, 0}} {
+	}{{"one", 6, 0, 0}, {"one", 3, 0, 3}, {"four", 3, 1, 2}, {"six", 3, 3, 0}} {
 		d.Form.FocusOn(c.at, false)
 		d.Render(40, c.lines)
 		if above, below := d.Hidden(); above != c.above || below != c.below {
@@ -222,11 +250,11 @@ func TestTheIntroGivesWayToFieldsAndVerdictsThatScrolledAwayAreNamed(t *testing.
 	d.Intro = "What it is about."
 	d.Form.SetNote("key", Note{Mark: NoteGood, Text: "it is accepted"})
 	d.Form.SetNote("zones", Note{Mark: NoteWarn, Text: "3 zones"})
-	if got := uitest.Plain(d.Render(60, 7)); !strings.Contains(got, "What it is about.") || !strings.Contains(got, "↓ ! ZONES") {
+	if got := uitest.Plain(d.Render(60, 5)); !strings.Contains(got, "What it is about.") || !strings.Contains(got, "↓ ! ZONES") {
 		t.Errorf("at the first field:\n%s", got)
 	}
 	d.Form.FocusOn("zones", false)
-	got := uitest.Plain(d.Render(60, 7))
+	got := uitest.Plain(d.Render(60, 5))
 	if strings.Contains(got, "What it is about.") || !strings.Contains(got, "›ZONES") || !strings.Contains(got, "↑ ✓ KEY") {
 		t.Errorf("at the last field:\n%s", got)
 	}
@@ -235,7 +263,7 @@ func TestTheIntroGivesWayToFieldsAndVerdictsThatScrolledAwayAreNamed(t *testing.
 		t.Errorf("a press on the first line went to %s", f)
 	}
 	d.Form.FocusOn("key", false)
-	d.Render(60, 7)
+	d.Render(60, 5)
 	if d.Form.Click(2, 0); d.Form.Focused() != "key" {
 		t.Errorf("a press on the intro went to %s", d.Form.Focused())
 	}
@@ -248,7 +276,7 @@ func TestPagesAreThoseOfTheTextThatIsTyped(t *testing.T) {
 	d.Foot = "1st\n2nd\n3rd\n4th\n5th\n6th\n7th\n8th"
 	d.Init()
 	d.Update(tea.PasteMsg{Content: "top\n" + rows})
-	drawn := func() string { return uitest.Plain(d.Render(60, 12)) }
+	drawn := func() string { return uitest.Plain(d.Render(60, 10)) }
 	if got := drawn(); strings.Contains(got, "top") || !strings.Contains(got, "↑ 17") || strings.Contains(got, "pgup") {
 		t.Errorf("at the end of the text:\n%s", got)
 	}

@@ -318,7 +318,7 @@ func TestDialogSubmitsOnlyWhatIsValid(t *testing.T) {
 	}
 	d.Problem = "the file is read-only"
 	w, h := d.Size(80, 24)
-	if got := uitest.Plain(d.Render(w, h)); !strings.Contains(got, "✗ the file is read-only") || !strings.Contains(got, "ctrl+s ok") {
+	if got := uitest.Plain(d.Render(w, h)); !strings.Contains(got, "✗ the file is read-only") {
 		t.Errorf("got:\n%s", got)
 	}
 }
@@ -560,7 +560,7 @@ func TestAnUnchangedValueRecallsEveryEarlierOne(t *testing.T) {
 func TestTheFooterSaysIntoWhichFieldIsTyped(t *testing.T) {
 	f := NewForm(kit.NewTheme(true, false), Field{Name: "country", Label: "Country", Kind: FieldText}, Field{Name: "session", Label: "Session", Kind: FieldText})
 	formKeys(f, "enter", "d", "e", "enter")
-	if got := f.Bindings()[0]; got.Key() != "typing" || got.Label != "goes into Session" || f.Value("country") != "de" {
+	if got := f.Bindings()[1]; got.Key() != "typing" || got.Label != "goes into Session" || f.Value("country") != "de" {
 		t.Errorf("after a value was taken: %q %q", got.Key(), got.Label)
 	}
 }

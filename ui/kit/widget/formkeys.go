@@ -69,11 +69,11 @@ func fieldKeys(down, up []string, typing bool) []kit.Binding {
 func (f *Form) typingBindings(fd *field) []kit.Binding {
 	const group = kit.GroupForm
 	esc := kit.Binding{Name: "form.end", Keys: []string{"esc"}, Label: "done", Help: "End editing: letters and digits are keys then, until enter or i edits again.", Group: group, Intent: formEscape, WhileTyping: true}
-	accept := kit.Binding{Name: "form.accept", Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true}
+	accept := kit.Binding{Name: "form.accept", Keys: []string{"enter"}, Label: "pick", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true}
 	out := []kit.Binding{accept, esc}
 	if fd.Kind != FieldPick { // the footer says where letters go
-		accept.Hidden, esc.Label = true, "keys"
-		out = []kit.Binding{{Keys: []string{"typing"}, Label: "goes into " + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}, esc, accept}
+		accept.Hidden, esc.Label = true, "end typing"
+		out = []kit.Binding{esc, {Keys: []string{"typing"}, Label: "goes into " + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}, accept}
 	}
 	if fd.Kind == FieldArea {
 		out = out[:2]

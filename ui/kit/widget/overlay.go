@@ -78,9 +78,9 @@ func (c *confirm) Bindings() []kit.Binding {
 }
 
 func (c *confirm) Render(w, h int) string {
-	lines := append([]string{""}, Indent(c.body(w))...)
-	lines = append(lines, "", " "+c.theme.KeyHint.Render("y")+" "+c.theme.Bad.Render(c.spec.Yes)+
-		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render("n")+" no")
+	lines, keys := append([]string{""}, Indent(c.body(w))...), c.theme.Bound(c.Bindings())
+	lines = append(lines, "", " "+c.theme.KeyHint.Render(kit.KeyName(keys[0].Key()))+" "+c.theme.Bad.Render(keys[0].Label)+
+		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render(kit.KeyName(keys[1].Key()))+" "+keys[1].Label)
 	return Block(strings.Join(lines, "\n"), w, h)
 }
 
