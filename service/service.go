@@ -22,6 +22,7 @@ import (
 	"zonedeck/service/catalogue"
 	"zonedeck/service/clients"
 	"zonedeck/service/config"
+	"zonedeck/service/dialect"
 	"zonedeck/service/drift"
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
@@ -78,6 +79,8 @@ type Options struct {
 	Ask        ask.Asker
 	Passphrase keystore.Secret
 
+	// Look only reads: no folder is made.
+	Look bool
 	// NoProfile opens the files without a profile in use: for commands about the profiles.
 	NoProfile bool
 
@@ -143,8 +146,10 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	}
 	s.Warnings = s.unknownVariables()
 	s.files = files.New(s.Paths, clock{s}, voice(o.Say), s, o.Log)
-	if err := s.Paths.Ensure(); err != nil {
-		s.Notices = append(s.Notices, notKept(err))
+	if !o.Look {
+		if err := s.Paths.Ensure(); err != nil {
+			s.Notices = append(s.Notices, notKept(err))
+		}
 	}
 	for _, path := range []string{s.configFile(), s.Paths.KeysFile(), s.Paths.RulesFile()} {
 		if textfile.Marked(path) {
@@ -262,11 +267,27 @@ func (l listed) Place(ctx context.Context) (catalogue.Place, error) {
 	if err != nil {
 		return catalogue.Place{}, err
 	}
+	return place(p, d), nil
+}
+
+func place(p model.Profile, d dialect.Dialect) catalogue.Place {
 	out := catalogue.Place{Name: p.BaseURL + " " + string(p.Account) + " " + p.APIVersion, HasList: d.ListsScrapers() && p.BaseURL != "", Products: d.Products()}
 	if p.Local {
 		out.Name = "the embedded emulator"
 	}
-	return out, nil
+	return out
+}
+
+// KnownDatasets are the data sets that are known of the profile's service without asking it.
+func (s *Service) KnownDatasets() []model.Dataset {
+	d, err := dialect.Find(s.Base.Dialect)
+	if s.Base.Local {
+		d, err = dialect.Embedded(), nil
+	}
+	if err != nil {
+		return nil
+	}
+	return s.Jobs.Cached(place(s.Base, d))
 }
 
 // passphrase returns the passphrase of the secrets: from the environment, as typed before, or as answered now.

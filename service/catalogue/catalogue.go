@@ -130,6 +130,16 @@ func (c *Catalogue) Datasets(ctx context.Context, key string, anew bool) (Listin
 	return l, err
 }
 
+// Cached are the data sets of a service as it listed them last, however long ago, or else those in the program. The service
+// is not asked.
+func (c *Catalogue) Cached(place Place) []model.Dataset {
+	kept, err := c.load(place)
+	if err != nil {
+		kept.Datasets = builtin()
+	}
+	return slices.Concat(place.Products, kept.Datasets)
+}
+
 // list is List without the products.
 func (c *Catalogue) list(ctx context.Context, place Place, key string, anew bool) (Listing, error) {
 	if !place.HasList {

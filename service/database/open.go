@@ -331,6 +331,23 @@ func (db *DB) migrate(ctx context.Context, have int) error {
 	})
 }
 
+// Names reads what may be named of a file and what each name stands for, the two columns of a query, beside whoever has it
+// open. Nothing is made, checked or mended.
+func Names(ctx context.Context, path, query string) (names [][2]string, err error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	db := Peek(path)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = Each(ctx, db, query, nil, func(row Scanner) error {
+		var name [2]string
+		err := row.Scan(&name[0], &name[1])
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
 // Peek opens a file that was put aside, for reading only.
 func Peek(path string) *DB {
 	r := connect(path, Options{Busy: Busy}, "_pragma", "query_only(1)")

@@ -63,6 +63,9 @@ CREATE TABLE accepted (
 	`ALTER TABLE runs DROP COLUMN sample;`,
 }
 
+// Named asks the collectors for database.Names.
+const Named = "SELECT name, min(kind) FROM runs GROUP BY name ORDER BY max(seq) DESC LIMIT 200"
+
 // Keep says how much is kept. The transaction that writes a run prunes the rest.
 type Keep struct {
 	Runs     int           // of a collector

@@ -28,6 +28,9 @@ func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 	return job, err
 }
 
+// Named asks the newest jobs for database.Names.
+const Named = "SELECT 'job-' || n, dataset || ', ' || state FROM jobs ORDER BY n DESC LIMIT 200"
+
 // hasName is the condition that a job has an identifier of the service.
 const hasName = "(snapshot = $1 OR snapshot_id = $1 OR job_id = $1)"
 

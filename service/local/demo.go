@@ -10,6 +10,8 @@ import (
 	"zonedeck/service/config"
 	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/scenario"
 )
 
 // DemoKey is the demo account's key that the console uses by default.
@@ -46,23 +48,44 @@ func demoProfile(r emulator.Ready) (model.Profile, error) {
 	if err != nil {
 		return model.Profile{}, fmt.Errorf("account of the emulator: %w", err)
 	}
-	p := model.Profile{
+	zones, err := demoZones(r.Zones)
+	return model.Profile{
 		Name: model.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
 		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(), Can: dialect.Abilities(dialect.Embedded().Name()),
-		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
-	}
-	for _, z := range r.Zones {
+		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true, Zones: zones,
+	}, err
+}
+
+// demoZones are the demo account's zones as those of a profile.
+func demoZones(all []account.Zone) (zones []model.Zone, err error) {
+	for _, z := range all {
 		product, err := model.ParseProduct(z.Product)
 		if err != nil {
-			return model.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
+			return nil, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
 		}
-		p.Zones = append(p.Zones, model.Zone{
+		zones = append(zones, model.Zone{
 			Name: model.ZoneName(z.Name), Product: product,
 			IdentityVerified: z.IdentityVerified, Password: "demo:zone/" + z.Name,
 			Rate: model.Rate{Per1000: z.RatePer1000, PerGB: z.RatePerGB},
 		})
 	}
-	return p, nil
+	return zones, nil
+}
+
+// Announced are the zones and keys of the demo account as an emulator has announced them or, if none has, as a new one
+// has them. No emulator is started or asked.
+func (e *Emulator) Announced() ([]model.Zone, []model.Key) {
+	a, found := e.readAnnouncement()
+	if demo := scenario.Demo(); !found {
+		for _, z := range demo.Zones {
+			a.Zones = append(a.Zones, account.Zone{Name: z.Name, Product: z.Product})
+		}
+		for _, k := range demo.Keys {
+			a.Keys = append(a.Keys, account.Key{Name: k.Name, Level: k.Level})
+		}
+	}
+	zones, _ := demoZones(a.Zones) // those of another build may have a product that is unknown here
+	return zones, demoKeys(a.Ready)
 }
 
 // KeyUsers is what uses the keys of the demo account besides what the console finds: as in an

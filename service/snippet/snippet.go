@@ -64,13 +64,13 @@ func Kinds(subject string) []Kind {
 
 const cronTitle, unitTitle = "a line of a crontab", "a systemd service and its timer"
 
-// Names are the names of kinds in words: "cron or systemd".
+// Names are the names of kinds in words: "cron, systemd or github".
 func Names(kinds []Kind) string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.Name)
+	names := kinds[0].Name
+	for i, k := range kinds[1:] {
+		names += map[bool]string{true: " or ", false: ", "}[i == len(kinds)-2] + k.Name
 	}
-	return strings.Join(names, " or ")
+	return names
 }
 
 // Write is the text of a kind that has Keys, Jobs or Batch run. The error says what there is instead.

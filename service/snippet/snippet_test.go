@@ -151,7 +151,7 @@ func TestTheCommandOfAWorkflowRuns(t *testing.T) {
 			t.Errorf("%s: %v", kind, depths)
 		}
 	}
-	for subject, want := range map[string]string{Keys: "cron or systemd or github or gitlab", Jobs: "systemd", Batch: "cron or systemd"} {
+	for subject, want := range map[string]string{Keys: "cron, systemd, github or gitlab", Jobs: "systemd", Batch: "cron or systemd"} {
 		if _, err := Write(subject, "at", Options{}); err == nil || err.Error() != `there is no text for "at": write `+want {
 			t.Errorf("%s: %v", subject, err)
 		}

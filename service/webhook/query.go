@@ -12,6 +12,9 @@ import (
 	"zonedeck/service/query"
 )
 
+// Named asks the newest webhooks for database.Names.
+const Named = "SELECT 'hook-' || n, verdict || ', ' || job FROM deliveries ORDER BY n DESC LIMIT 200"
+
 // How many rows a query reads at once. Headers take up to 64 KiB per row.
 const (
 	rowsAtOnce = 512

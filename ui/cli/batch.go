@@ -25,12 +25,12 @@ import (
 
 type batchFlags struct {
 	askFlags
-	Zone string `flag:"zone" help:"zone to use (required)"`
-	Via  string `flag:"via" default:"api" help:"access method: api or native"`
+	Zone string `flag:"zone" takes:"zone" help:"zone to use (required)"`
+	Via  string `flag:"via" takes:"api|native" default:"api" help:"access method: api or native"`
 	requestSource
 	URL     string      `flag:"url" help:"URL to fetch for a row, with its columns as {{name}} (default: the row's url)"`
 	Column  string      `flag:"column" help:"column that holds the URLs (default: the one that looks like URLs)"`
-	Kind    string      `flag:"from" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
+	Kind    string      `flag:"from" takes:"lines|csv|json|ndjson" help:"how to read the input: lines, csv, json or ndjson (default: what it looks like)"`
 	Session string      `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
 	AtOnce  int         `flag:"at-once" help:"fetches in flight at once (default: as many as the product allows)"`
 	Rate    string      `flag:"rate" help:"items begun in a second, such as 20/s (default: no bound)"`
@@ -77,7 +77,6 @@ The exit code is the highest of its items' (0 if all are ok), 20 if it is not
 done, 25 if a full disk or a database that is gone ended it, 29 if it stopped at
 its cap.`,
 		defaults: batchFlags{askFlags: askFlags{Retries: -1}},
-		args:     oneArg("the file with the rows, or -"),
 		run: func(ctx context.Context, t *task, f batchFlags, args []string) (printed, error) {
 			return t.batch(ctx, args[0], f)
 		},

@@ -18,8 +18,6 @@ import (
 
 func (jsonFlag) batchNeeds() needs { return needs{journal: true, rules: true} }
 
-func oneBatch(verb string) cobra.PositionalArgs { return oneArg("the batch to " + verb) }
-
 func (b batchCommands) list() *cobra.Command {
 	return command(b.app, spec[jsonFlag]{
 		use: "list", short: "List the batches, the newest first",
@@ -46,8 +44,8 @@ func (b batchCommands) list() *cobra.Command {
 
 func (b batchCommands) show() *cobra.Command {
 	return command(b.app, spec[jsonFlag]{
-		use: "show ID", short: "Show how far a batch is: classes, times, cost, worst hosts",
-		args: oneBatch("show"), needs: jsonFlag.batchNeeds,
+		use: "show BATCH", short: "Show how far a batch is: classes, times, cost, worst hosts",
+		needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {
@@ -60,8 +58,8 @@ func (b batchCommands) show() *cobra.Command {
 
 func (b batchCommands) resume() *cobra.Command {
 	return command(b.app, spec[jsonFlag]{
-		use: "resume ID", short: "Go on with a batch, or watch it while another process works on it",
-		args: oneBatch("go on with"), needs: jsonFlag.batchNeeds,
+		use: "resume BATCH", short: "Go on with a batch, or watch it while another process works on it",
+		needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, f jsonFlag, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {
@@ -74,8 +72,8 @@ func (b batchCommands) resume() *cobra.Command {
 
 func (b batchCommands) pause() *cobra.Command {
 	return command(b.app, spec[jsonFlag]{
-		use: "pause ID", short: "Pause a batch: what is in flight comes to its end, and nothing more is sent",
-		args: oneBatch("pause"), needs: jsonFlag.batchNeeds,
+		use: "pause BATCH", short: "Pause a batch: what is in flight comes to its end, and nothing more is sent",
+		needs: jsonFlag.batchNeeds,
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
 			s, err := t.Batches.Pause(ctx, args[0])
 			if err != nil {
@@ -96,9 +94,9 @@ type batchSetFlags struct {
 
 func (b batchCommands) set() *cobra.Command {
 	return command(b.app, spec[batchSetFlags]{
-		use: "set ID", short: "Change how many fetches a batch makes at once, their rate or its cap, also while it runs; without a flag, show them",
+		use: "set BATCH", short: "Change how many fetches a batch makes at once, their rate or its cap, also while it runs; without a flag, show them",
 		defaults: batchSetFlags{MaxCost: dollarsFlag{zero: true}},
-		args:     oneBatch("change"), needs: func(batchSetFlags) needs { return needs{journal: true} },
+		needs:    func(batchSetFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchSetFlags, args []string) (printed, error) {
 			var to batch.Settings
 			var wrong []error
@@ -158,8 +156,8 @@ type batchLostFlags struct {
 
 func (b batchCommands) unanswered() *cobra.Command {
 	return command(b.app, spec[batchLostFlags]{
-		use: "lost ID", short: "Show or settle items that may have been sent without an answer, and are not sent again by themselves",
-		args: oneBatch("look at"), needs: func(batchLostFlags) needs { return needs{journal: true} },
+		use: "lost BATCH", short: "Show or settle items that may have been sent without an answer, and are not sent again by themselves",
+		needs: func(batchLostFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchLostFlags, args []string) (printed, error) {
 			if f.Again || f.Drop {
 				s, err := t.Batches.Decide(ctx, args[0], f.Again)
@@ -198,17 +196,17 @@ func (b batchCommands) unanswered() *cobra.Command {
 }
 
 type batchRetryFlags struct {
-	Class string `flag:"class" help:"class of the results that are not good enough, as shown, such as captcha or target_error,timeout (required)"`
+	Class string `flag:"class" takes:"class" help:"class of the results that are not good enough, as shown, such as captcha or target_error,timeout (required)"`
 	jsonFlag
 }
 
 func (b batchCommands) retry() *cobra.Command {
 	return command(b.app, spec[batchRetryFlags]{
-		use: "retry ID", short: "Fetch again the items whose result has one of these classes",
+		use: "retry BATCH", short: "Fetch again the items whose result has one of these classes",
 		long: `Sends again the items whose result has a class of --class, and works on the batch
 until it is over. The later result is the item's. Both are paid for, and the cap
 holds for both: if it cannot pay for a try of each, nothing changes.`,
-		args: oneBatch("send again"), needs: func(batchRetryFlags) needs { return needs{journal: true, rules: true} },
+		needs: func(batchRetryFlags) needs { return needs{journal: true, rules: true} },
 		run: func(ctx context.Context, t *task, f batchRetryFlags, args []string) (printed, error) {
 			failures, err := failuresOf(f.Class)
 			if err != nil {
@@ -247,8 +245,8 @@ type batchRemoveFlags struct {
 
 func (b batchCommands) remove() *cobra.Command {
 	return command(b.app, spec[batchRemoveFlags]{
-		use: "remove ID", short: "Remove a batch with its results and bodies",
-		args: oneBatch("remove"), needs: func(batchRemoveFlags) needs { return needs{} },
+		use: "remove BATCH", short: "Remove a batch with its results and bodies",
+		needs: func(batchRemoveFlags) needs { return needs{} },
 		run: func(ctx context.Context, t *task, f batchRemoveFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {

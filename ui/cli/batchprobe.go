@@ -13,8 +13,8 @@ import (
 
 type batchProbeFlags struct {
 	askFlags
-	Zone    string      `flag:"zone" help:"zone to use (required)"`
-	Via     string      `flag:"via" default:"api" help:"access method: api or native"`
+	Zone    string      `flag:"zone" takes:"zone" help:"zone to use (required)"`
+	Via     string      `flag:"via" takes:"api|native" default:"api" help:"access method: api or native"`
 	MaxCost dollarsFlag `flag:"max-cost" help:"dollars that the probe never passes, such as $0.5 (default: 200 fetches or $0.25)"`
 	Body    int         `flag:"max-body" default:"10" help:"megabytes after which a body is cut"`
 	Yes     bool        `flag:"yes" help:"begin without asking"`
@@ -33,7 +33,6 @@ It says first what it may cost, and asks. It stops at its cap, and after five
 answers of 429 by the service itself. What it finds is kept: batches of the zone
 to that host begin there; not if the cap ended it before anything was too many.
 Exit code 1 says that no number is safe.`,
-		args: oneArg("the URL to fetch"),
 		run: func(ctx context.Context, t *task, f batchProbeFlags, args []string) (printed, error) {
 			return t.batchProbe(ctx, args[0], f)
 		},

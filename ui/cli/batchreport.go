@@ -20,7 +20,7 @@ type batchReportFlags struct {
 
 // reportForm is how a report is printed.
 type reportForm struct {
-	As string `flag:"as" without:"json" help:"markdown: a table in Markdown"`
+	As string `flag:"as" takes:"markdown|" without:"json" help:"markdown: a table in Markdown"`
 }
 
 func (f reportForm) check() error {
@@ -32,9 +32,9 @@ func (f reportForm) check() error {
 
 func (b batchCommands) report() *cobra.Command {
 	return command(b.app, spec[batchReportFlags]{
-		use: "report ID", short: "Print what a batch came to: classes, zones, hosts with their next step, cost per useful page",
+		use: "report BATCH", short: "Print what a batch came to: classes, zones, hosts with their next step, cost per useful page",
 		check: func(f *batchReportFlags, _ []string) error { return f.check() },
-		args:  oneBatch("report"), needs: func(batchReportFlags) needs { return needs{journal: true} },
+		needs: func(batchReportFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchReportFlags, args []string) (printed, error) {
 			s, err := t.Batches.Report(ctx, args[0])
 			if err != nil {

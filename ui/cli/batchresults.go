@@ -19,19 +19,19 @@ import (
 
 type batchResultsFlags struct {
 	InOrder bool   `flag:"in-order" help:"in the order of the input (default: as they came)"`
-	Output  string `flag:"output" short:"o" help:"file for the results"`
+	Output  string `flag:"output" takes:"output" short:"o" help:"file for the results"`
 	Force   bool   `flag:"force" help:"replace the file of -o"`
 }
 
 func (b batchCommands) results() *cobra.Command {
 	return command(b.app, spec[batchResultsFlags]{
-		use: "results ID", short: "Print the results of a batch as NDJSON, a line for each item",
+		use: "results BATCH", short: "Print the results of a batch as NDJSON, a line for each item",
 		long: `Prints a line for each item that has a result, also while the batch runs: its
 number and URL, class, status, time, size, cost, where its body is, and its row:
 "n" counts the items from 1, as 'batch body' does, and "line" is where the row
 stands in the input. A row that asks for the same as an earlier one has a line with
 "duplicate_of" in place of a result.`,
-		args: oneBatch("print"), needs: func(batchResultsFlags) needs { return needs{journal: true} },
+		needs: func(batchResultsFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchResultsFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {
@@ -73,14 +73,14 @@ func (t *task) writeResults(ctx context.Context, id string, to destination, inOr
 }
 
 type batchBodiesFlags struct {
-	Output string `flag:"output" short:"o" help:"folder for the bodies, which are named by their digests (required)"`
+	Output string `flag:"output" takes:"folder" short:"o" help:"folder for the bodies, which are named by their digests (required)"`
 	jsonFlag
 }
 
 func (b batchCommands) bodies() *cobra.Command {
 	return command(b.app, spec[batchBodiesFlags]{
-		use: "bodies ID", short: "Write the bodies of a batch into a folder, each once, and its results beside them",
-		args: oneBatch("unpack"), needs: func(batchBodiesFlags) needs { return needs{journal: true} },
+		use: "bodies BATCH", short: "Write the bodies of a batch into a folder, each once, and its results beside them",
+		needs: func(batchBodiesFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
 			if f.Output == "" {
 				return printed{}, usage("-o is missing: name the folder for the bodies")
@@ -113,14 +113,14 @@ func (b batchCommands) bodies() *cobra.Command {
 }
 
 type batchBodyFlags struct {
-	Output string `flag:"output" short:"o" help:"file for the body"`
+	Output string `flag:"output" takes:"output" short:"o" help:"file for the body"`
 	Force  bool   `flag:"force" help:"replace the file of -o"`
 }
 
 func (b batchCommands) body() *cobra.Command {
 	return command(b.app, spec[batchBodyFlags]{
-		use: "body ID N", short: "Print the body of item N, as 'batch results' counts them, from 1",
-		args: cobra.ExactArgs(2), needs: func(batchBodyFlags) needs { return needs{} },
+		use: "body BATCH N", short: "Print the body of item N, as 'batch results' counts them, from 1",
+		needs: func(batchBodyFlags) needs { return needs{} },
 		run: func(ctx context.Context, t *task, f batchBodyFlags, args []string) (printed, error) {
 			n, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || n < 1 {

@@ -21,11 +21,11 @@ import (
 type compareFlags struct {
 	askFlags
 	listFlags
-	Via      []string `flag:"via" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
+	Via      []string `flag:"via" takes:"api|native|agent|browser" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
 	Repeat   int      `flag:"repeat" help:"runs of each zone by each method, one after the other unless you give --at-once (default 1; with --logins 3 calls to each zone)"`
 	AtOnce   int      `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys; with --input, as many as these allow unless you give it"`
-	Zones    []string `flag:"zones" list:"comma" help:"zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"`
-	Baseline string   `flag:"baseline" help:"save: keep the result as the baseline; compare: compare it with the baseline"`
+	Zones    []string `flag:"zones" takes:"zone" list:"comma" help:"zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"`
+	Baseline string   `flag:"baseline" takes:"save|compare" help:"save: keep the result as the baseline; compare: compare it with the baseline"`
 	reportForm
 	Markdown bool       `flag:"markdown" without:"json" help:"the same as --as markdown"`
 	Logins   bool       `flag:"logins" help:"compare the proxy logins of zones, and no page"`
@@ -71,7 +71,7 @@ Each call is billed. --baseline save keeps the result as the profile's baseline;
 --baseline compare says what is new, better or worse than it. Exit code 1: with
 compare, a zone is worse; without --baseline, a zone is not ok.`,
 		defaults: compareFlags{listFlags: listFlags{Need: 0.95}, Via: []string{string(model.ViaAPI), string(model.ViaNative)}},
-		args:     oneArgUnless("the URL to fetch", "query", "logins", "input"),
+		unless:   "query logins input",
 		check: func(f *compareFlags, _ []string) error {
 			if err := cmp.Or(f.check(), f.checkList()); err != nil {
 				return err

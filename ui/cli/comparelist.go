@@ -15,7 +15,7 @@ import (
 
 // listFlags are the flags of a comparison over a list.
 type listFlags struct {
-	Input   string      `flag:"input" help:"compare the zones over a sample of the rows of this file; - for standard input"`
+	Input   string      `flag:"input" takes:"file" help:"compare the zones over a sample of the rows of this file; - for standard input"`
 	Column  string      `flag:"column" help:"with --input: column that holds the URLs (default: the one that looks like URLs)"`
 	Sample  int         `flag:"sample" help:"with --input: rows to fetch through each zone (default: 50, or as many as --need takes)"`
 	Need    float64     `flag:"need" help:"with --input: share of useful pages that a zone has to be shown to reach"`

@@ -24,7 +24,7 @@ type catalogueFlags struct {
 
 func (a *app) datasetsListCommand() *cobra.Command {
 	return command(a, spec[catalogueFlags]{
-		use:   "list [WORD...]",
+		use:   "list [WORD…]",
 		short: "List the data sets, or those that match all the words",
 		long: `Lists the data sets that jobs can be started for, and the products whose jobs have
 none. It is the service's list, kept for a day, if the profile's dialect knows how
@@ -34,16 +34,14 @@ the service shows that.
 
 A word is looked for in names, identifiers, sites and descriptions. kind:search
 lists one kind (scraper, crawl, search, discover, deep_lookup).`,
-		args: cobra.ArbitraryArgs,
-		run:  listDatasets,
+		run: listDatasets,
 	})
 }
 
 func (a *app) datasetsShowCommand() *cobra.Command {
 	return command(a, spec[askFlag]{
-		use:   "show NAME",
+		use:   "show DATASET",
 		short: "Show the inputs of a data set",
-		args:  oneArg("the data set, by its identifier or its name"),
 		run:   showDataset,
 	})
 }

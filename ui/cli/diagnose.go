@@ -23,14 +23,14 @@ import (
 // diagnoseFlags are the flags for a saved answer and for a page to fetch.
 type diagnoseFlags struct {
 	askFlags
-	Zone      string     `flag:"zone" help:"zone to fetch URL through"`
-	OtherZone string     `flag:"other-zone" help:"zone to compare with (default: one of another product)"`
-	OtherKey  string     `flag:"other-key" help:"key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)"`
+	Zone      string     `flag:"zone" takes:"zone" help:"zone to fetch URL through"`
+	OtherZone string     `flag:"other-zone" takes:"zone" help:"zone to compare with (default: one of another product)"`
+	OtherKey  string     `flag:"other-key" takes:"key" help:"key to compare with (default: one whose level allows fetches; an ADMIN key only if you name it here)"`
 	GoodPage  string     `flag:"good-page" help:"page known to be good (default: the test page that the profile's dialect knows)"`
-	Via       string     `flag:"via" help:"how a saved answer came: native (from the target or the proxy; the default) or api (from the service); how URL is fetched: api (the default) or native"`
-	Dialect   string     `flag:"dialect"`
+	Via       string     `flag:"via" takes:"api|native" help:"how a saved answer came: native (from the target or the proxy; the default) or api (from the service); how URL is fetched: api (the default) or native"`
+	Dialect   string     `flag:"dialect" takes:"dialect"`
 	URL       string     `flag:"url" help:"address that was asked for, for rules that look at it"`
-	Rules     string     `flag:"rules" help:"file of rules to use instead of yours (default: see 'zonedeck paths')"`
+	Rules     string     `flag:"rules" takes:"file" help:"file of rules to use instead of yours (default: see 'zonedeck paths')"`
 	Given     givenFlags `flag:"*"`
 
 	fetches bool // the argument is a page to fetch
@@ -65,7 +65,6 @@ Exit codes with a URL: 0 if the answer is found or the page came; 1 if the page
 was refused and the fetches do not tell by what; otherwise the class of the
 first fetch, as for request.`,
 		help: map[string]string{"dialect": "dialect that reads the service's headers: " + strings.Join(dialect.Names(), " or ") + " (default: the one that knows them)"},
-		args: oneArg("the file of the answer, - for standard input, or the URL to fetch"),
 		check: func(f *diagnoseFlags, args []string) error {
 			f.fetches = f.Given.has("zone") || strings.Contains(args[0], "://")
 			ignored := f.Given.ignored(!f.fetches, []string{"dialect", "url", "rules"}, []string{"via", "require", "json", "help"})

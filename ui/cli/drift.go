@@ -22,9 +22,6 @@ import (
 // driftNeeds are what the commands about drift need.
 func driftNeeds[F any](F) needs { return needs{jobs: true} }
 
-// subjectArg is the name of a collector.
-var subjectArg = oneArg("the data set, or the target or its address, as 'zonedeck drift list' names it")
-
 type driftListFlags struct {
 	Silent bool `flag:"silent" help:"list only those without a useful row in their last 3 or more runs"`
 	jsonFlag
@@ -124,9 +121,8 @@ func (t *task) subject(ctx context.Context, name string) (kind drift.Kind, id st
 
 func (a *app) driftShowCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
-		use:   "show NAME",
+		use:   "show COLLECTOR",
 		short: "Show the fields of a collector: their coverage over its runs, and what has changed",
-		args:  subjectArg,
 		needs: driftNeeds[jsonFlag],
 		run:   showDrift,
 	})

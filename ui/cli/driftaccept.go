@@ -19,7 +19,7 @@ type driftAcceptFlags struct {
 
 func (a *app) driftAcceptCommand() *cobra.Command {
 	return command(a, spec[driftAcceptFlags]{
-		use:   "accept NAME",
+		use:   "accept COLLECTOR",
 		short: "Accept the newest run of a collector as the new normal, or undo that",
 		long: `From now on, runs are compared with the newest run of the collector and those
 after it. Who accepted it, when and why is recorded. --undo takes the newest
@@ -31,7 +31,6 @@ and the command says what is left to do.
 
 If the run is like those before it, or was accepted already, nothing changes:
 exit 2.`,
-		args: subjectArg,
 		check: func(f *driftAcceptFlags, _ []string) error {
 			if f.Undo && f.Reason != "" {
 				return usage("--undo takes no --reason")

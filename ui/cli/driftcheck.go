@@ -17,9 +17,9 @@ import (
 )
 
 type driftCheckFlags struct {
-	Input    string       `flag:"input" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
-	From     string       `flag:"from" help:"json, ndjson or csv (default: by the file's ending or content)"`
-	Contract string       `flag:"contract" help:"with --input: contract to check it against (default: the collector's)"`
+	Input    string       `flag:"input" takes:"file" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
+	From     string       `flag:"from" takes:"json|ndjson|csv" help:"json, ndjson or csv (default: by the file's ending or content)"`
+	Contract string       `flag:"contract" takes:"file" help:"with --input: contract to check it against (default: the collector's)"`
 	MaxAge   durationFlag `flag:"max-age" help:"fail if the newest run of a collector is older than this, for example 36h or 2d"`
 	Given    givenFlags   `flag:"*"`
 	jsonFlag
@@ -46,7 +46,7 @@ func (f driftCheckFlags) check(args []string) error {
 
 func (a *app) driftCheckCommand() *cobra.Command {
 	return command(a, spec[driftCheckFlags]{
-		use:   "check [NAME...]",
+		use:   "check [COLLECTOR…]",
 		short: "Check the newest runs, or a file with results, for drift",
 		long: `Compares the newest run of each collector, or of the named ones, with the good
 runs before it and with its contract. A collector without a useful row in its
@@ -63,7 +63,6 @@ nothing to be compared with, it has too few rows, or its newest result is
 incomplete. Without NAME, the last three are only printed, and fail only if
 nothing at all was judged. With --max-age, also 1 if the newest run of a
 collector is older: nothing new came, or nobody downloads it any more.`,
-		args:  cobra.ArbitraryArgs,
 		check: (*driftCheckFlags).check,
 		needs: driftNeeds[driftCheckFlags],
 		run:   checkDrift,
@@ -225,12 +224,11 @@ func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags)
 
 func (a *app) driftContractCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
-		use:   "contract NAME",
+		use:   "contract COLLECTOR",
 		short: "Check and print the contract of a collector",
 		long: `A contract says which fields a collector has to give, with their types, patterns
 and minimum coverage. If there is none, the command names the file to write it
 to: exit 2.`,
-		args:  subjectArg,
 		needs: driftNeeds[jsonFlag],
 		run:   showContract,
 	})

@@ -16,10 +16,10 @@ type emulateFlags struct {
 	Proxy        onceFlag `flag:"proxy" help:"address of the proxy (default 127.0.0.1:33335, or the next free port)"`
 	SOCKS        onceFlag `flag:"socks" help:"address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)"`
 	CDP          onceFlag `flag:"cdp" help:"address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)"`
-	State        onceFlag `flag:"state" help:"folder to keep account, CA, jobs and snapshots in"`
-	Scenario     onceFlag `flag:"scenario" help:"TOML file with the account, targets and faults to play (default: the demo account)"`
+	State        onceFlag `flag:"state" takes:"folder" help:"folder to keep account, CA, jobs and snapshots in"`
+	Scenario     onceFlag `flag:"scenario" takes:"file" help:"TOML file with the account, targets and faults to play (default: the demo account)"`
 	Log          bool     `flag:"log" help:"print one line per request to stderr"`
-	LogFile      onceFlag `flag:"log-file" help:"append one JSON object per request to this file"`
+	LogFile      onceFlag `flag:"log-file" takes:"output" help:"append one JSON object per request to this file"`
 	AllowPrivate []string `flag:"allow-private" list:"comma" help:"let this host, address or range be a target (repeatable)"`
 	Loose        bool     `flag:"loose" help:"let unknown fields pass, with a note"`
 	AllowRemote  bool     `flag:"allow-remote" help:"let --api, --proxy, --socks and --cdp listen for other machines"`

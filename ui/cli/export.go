@@ -16,11 +16,11 @@ import (
 
 type exportFlags struct {
 	formFlags
-	As      string `flag:"as"`
-	Zone    string `flag:"zone" help:"zone to use (required)"`
-	Via     string `flag:"via" default:"api" help:"access method: api, native or browser"`
+	As      string `flag:"as" takes:"program"`
+	Zone    string `flag:"zone" takes:"zone" help:"zone to use (required)"`
+	Via     string `flag:"via" takes:"api|native|browser" default:"api" help:"access method: api, native or browser"`
 	Session string `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
-	Output  string `flag:"output" short:"o" without:"json" help:"file for the code"`
+	Output  string `flag:"output" takes:"output" short:"o" without:"json" help:"file for the code"`
 	Reveal  bool   `flag:"reveal" help:"write the key or the password itself into the code"`
 	reasonFlag
 	jsonFlag
@@ -30,7 +30,7 @@ func (f exportFlags) needs() needs { return needs{key: f.Key, journal: true, rea
 
 func (a *app) exportCommand() *cobra.Command {
 	return command(a, spec[exportFlags]{
-		use:   "export URL --as PROGRAM --zone Z",
+		use:   "export [URL] --as PROGRAM --zone ZONE",
 		short: "Print a fetch as code for another program; nothing is sent",
 		long: `Prints the fetch that request would make as code for another program:
 ` + strings.Join(export.Names(), ", ") + `. Nothing is sent.
@@ -46,7 +46,6 @@ newest comparison showed of this zone and method. If the zone was probed for tha
 host ('zonedeck batch probe'), the code holds to what was found safe. {{name}} is a
 variable: its value comes from --var, the profile or the environment.`,
 		help: map[string]string{"as": "program: " + strings.Join(export.Names(), ", ") + " (required)"},
-		args: cobra.MaximumNArgs(1),
 		run:  exportFetch,
 	})
 }

@@ -17,25 +17,26 @@ import (
 )
 
 type harFlags struct {
-	Zone   string       `flag:"zone" help:"only fetches by this zone"`
-	Class  string       `flag:"class" help:"only fetches of this class, for example captcha"`
+	Zone   string       `flag:"zone" takes:"zone" help:"only fetches by this zone"`
+	Class  string       `flag:"class" takes:"class" help:"only fetches of this class, for example captcha"`
 	Since  durationFlag `flag:"since" help:"only fetches of the last while, for example 2h"`
 	Limit  int          `flag:"limit" default:"100" help:"at most this many fetches, the newest"`
-	Output string       `flag:"output" short:"o" help:"file to write"`
+	Output string       `flag:"output" takes:"output" short:"o" help:"file to write"`
+	Given  givenFlags   `flag:"*"`
 }
 
 func (a *app) harCommand() *cobra.Command {
 	return command(a, spec[harFlags]{
-		use:   "har [ID…]",
+		use:   "har [FETCH…]",
 		short: "Write fetches of the history as a HAR file",
 		long: `Writes fetches of the history as a HAR 1.2 file, the oldest first: those with
 the given identifiers, or those that the flags choose. Nothing is sent.
 
 Credentials in headers, cookies and URLs are redacted. A body of more than 1 MiB
 is cut, and its comment says so.`,
-		args: func(cmd *cobra.Command, args []string) error {
+		check: func(f *harFlags, args []string) error {
 			for _, name := range []string{"zone", "class", "since", "limit"} {
-				if len(args) > 0 && cmd.Flags().Changed(name) {
+				if len(args) > 0 && f.Given.has(name) {
 					return usage("--%s chooses among the fetches of the history: give it, or identifiers", name)
 				}
 			}

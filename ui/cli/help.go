@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,9 +27,8 @@ var groups = []struct {
 }
 
 // addHelp gives the commands of root their groups, and their help the examples of docs/commands.md.
-func addHelp(root *cobra.Command) {
+func (a *app) addHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range root.Commands() {
@@ -38,6 +38,7 @@ func addHelp(root *cobra.Command) {
 		}
 	}
 	help, _, _ := root.Find([]string{"help"})
+	help.Use, help.Short, help.Long = "help [COMMAND…]", "Show the help of a command", ""
 	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
 		cmd, rest, err := root.Find(args)
 		switch {
@@ -48,12 +49,15 @@ func addHelp(root *cobra.Command) {
 		}
 		return cmd.Help()
 	}
-	show := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if cmd.Example == "" {
-			cmd.Example = "  " + strings.Join(examples(root)[cmd], "\n  ")
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if lines := examples(root)[cmd]; cmd.Example == "" && len(lines) > 0 {
+			cmd.Example = "  " + strings.Join(lines, "\n  ")
 		}
-		show(cmd, args)
+		usage := strings.ReplaceAll(cmd.UsageString(), "stringArray", "string     ")
+		if cmd.HasSubCommands() && cmd.Args == nil { // alone a group does nothing
+			usage = strings.Replace(usage, "  "+cmd.UseLine()+"\n", "", 1)
+		}
+		_ = a.printText(cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + usage) // nobody reads it any more
 	})
 }
 

@@ -20,11 +20,6 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// jobArg is the argument of a command about a job.
-func jobArg(doing string) cobra.PositionalArgs {
-	return oneArg("the job to " + doing + ", as 'zonedeck jobs list' names it")
-}
-
 type watchFlags struct {
 	ringFlag
 	Deadline durationFlag `flag:"deadline" alias:"timeout" help:"stop watching after this long; exit 20 if the job is still running then"`
@@ -33,7 +28,7 @@ type watchFlags struct {
 
 func (a *app) jobsWatchCommand() *cobra.Command {
 	return command(a, spec[watchFlags]{
-		use:   "watch ID",
+		use:   "watch JOB",
 		short: "Follow a job until it is over",
 		long: `Asks the service about a job until it is over. A job that expired because the
 service no longer knew it is asked about once, and taken back if the service
@@ -42,7 +37,6 @@ knows it again.
 All other jobs in flight are followed meanwhile, as by 'zonedeck jobs follow',
 but silently: nobody is asked for a passphrase for them, and --admin-reason does
 not apply to them.`,
-		args: jobArg("watch"),
 		run: func(ctx context.Context, t *task, f watchFlags, args []string) (printed, error) {
 			return printed{}, t.watch(ctx, args[0], f.Deadline.d, f.Ring)
 		},
@@ -212,8 +206,8 @@ type jobListFlags struct {
 	Filter   string   `flag:"filter"`
 	Limit    int      `flag:"limit" default:"1000" help:"how many of the newest jobs to list; 0 for all"`
 	Remote   bool     `flag:"remote" help:"ask the service for its list of jobs"`
-	Datasets []string `flag:"dataset" list:"comma" help:"with --remote: data sets whose jobs to list (default: those of the profile's jobs in the ledger)"`
-	Key      string   `flag:"key" help:"with --remote: key of the inventory to use (default: the profile's)"`
+	Datasets []string `flag:"dataset" takes:"dataset" list:"comma" help:"with --remote: data sets whose jobs to list (default: those of the profile's jobs in the ledger)"`
+	Key      string   `flag:"key" takes:"key" help:"with --remote: key of the inventory to use (default: the profile's)"`
 	jobFlags
 }
 

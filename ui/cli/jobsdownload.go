@@ -16,8 +16,8 @@ import (
 )
 
 type downloadFlags struct {
-	Output   string `flag:"output" short:"o" help:"file to write, or - for standard output (required)"`
-	As       string `flag:"as" alias:"format" help:"json, ndjson or csv (default: what the file's ending says; json without an ending)"`
+	Output   string `flag:"output" takes:"output" short:"o" help:"file to write, or - for standard output (required)"`
+	As       string `flag:"as" takes:"json|ndjson|csv" alias:"format" help:"json, ndjson or csv (default: what the file's ending says; json without an ending)"`
 	Force    bool   `flag:"force" help:"replace an existing file, and what another download left beside it"`
 	RawCells bool   `flag:"raw-cells" help:"in CSV: put no apostrophe before cells that a spreadsheet would take for formulas"`
 	jobFlags
@@ -26,7 +26,7 @@ type downloadFlags struct {
 
 func (a *app) jobsDownloadCommand() *cobra.Command {
 	return command(a, spec[downloadFlags]{
-		use:   "download ID -o FILE",
+		use:   "download JOB -o FILE",
 		short: "Download a job's results",
 		long: `Downloads the results of a job that is ready to a file. --as or the file's
 ending decides on the format: json (one array), ndjson (one record per line) or
@@ -41,7 +41,6 @@ A result that drifts is named as such; 'zonedeck drift show DATASET' shows the
 fields.
 
 Exit code 30: the result is in FILE, and no row has data.`,
-		args: jobArg("download"),
 		check: func(f *downloadFlags, _ []string) error {
 			if f.Output == "" {
 				return usage("-o is missing: name the file to write")

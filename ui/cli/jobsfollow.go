@@ -36,8 +36,8 @@ func (a *app) jobsFollowCommand() *cobra.Command {
 		long: `Asks about each job in flight until it is over, and prints a line whenever
 something happens. It follows the jobs of all profiles in the config file,
 whichever zonedeck process launched them; several processes share the work. Only
-the jobs of the embedded emulator need --profile ` + model.LocalName + `, because it runs inside
-the process that uses it. Nothing is downloaded.
+the jobs of the embedded emulator need --profile ` + model.LocalName + `, because it runs only
+while somebody uses it. Nothing is downloaded.
 
 It runs until it is interrupted or gets SIGTERM, and then exits with 0. To run it
 as a service, see 'zonedeck schedule jobs'.

@@ -18,13 +18,13 @@ const listPrefix = "list:"
 
 type newJobFlags struct {
 	launchFlags
-	Input          string     `flag:"input" help:"file with the inputs, - for standard input, or list:NAME for a saved list (required)"`
+	Input          string     `flag:"input" takes:"file" help:"file with the inputs, - for standard input, or list:NAME for a saved list (required)"`
 	Columns        []string   `flag:"map" help:"use a CSV column as this field: COLUMN=FIELD, or COLUMN= to leave it out; other columns are matched by their header (repeatable)"`
 	Sample         int        `flag:"sample" help:"launch only the first N good rows"`
 	OnlyUnlaunched bool       `flag:"only-unlaunched" help:"leave out inputs that jobs of the last hour have, for example after a --sample; needs --again if the inputs of one of these jobs are not known"`
 	SkipBad        bool       `flag:"skip-bad" help:"launch the good rows and keep the bad ones in a file, instead of refusing the input"`
 	Unlisted       bool       `flag:"unlisted" help:"launch it even if the service does not list the data set"`
-	Rejects        string     `flag:"rejects" help:"with --skip-bad: file for the bad rows (default: a file in the downloads folder)"`
+	Rejects        string     `flag:"rejects" takes:"output" help:"with --skip-bad: file for the bad rows (default: a file in the downloads folder)"`
 	SaveList       string     `flag:"save-list" help:"save all good rows as a new list of this name"`
 	Once           string     `flag:"once" help:"launch one job under this name, which never expires: a second launch of the profile under it, whatever its inputs, sends nothing, prints the first job as JSON and ends with 32 (31 if that job may have started); a launch that the service refused frees it"`
 	Discover       string     `flag:"discover" help:"discovery of the data set to find records by"`
@@ -41,7 +41,7 @@ type newJobFlags struct {
 
 func (a *app) jobsLaunchCommand() *cobra.Command {
 	return command(a, spec[newJobFlags]{
-		use:     "launch NAME --input FILE|-|list:NAME",
+		use:     "launch DATASET --input FILE|-|list:NAME",
 		aliases: []string{"trigger"},
 		short:   "Launch a job for a data set",
 		long: `Launches a job for a data set, named by its identifier or its name ('zonedeck
@@ -57,7 +57,6 @@ never resent automatically.
 With --wait, all other jobs in flight are followed meanwhile, as by 'zonedeck
 jobs watch'.`,
 		help:  map[string]string{"format": "with --endpoint: format of the records: " + strings.Join(model.DeliveryFormats(), ", ")},
-		args:  oneArg("the data set to launch a job for"),
 		check: (*newJobFlags).check,
 		run:   launchNew,
 	})

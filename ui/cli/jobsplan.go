@@ -26,7 +26,7 @@ import (
 
 // launchFlags are the flags of every command that launches a job.
 type launchFlags struct {
-	Key      string       `flag:"key" help:"key of the inventory to use"`
+	Key      string       `flag:"key" takes:"key" help:"key of the inventory to use"`
 	MaxCost  dollarsFlag  `flag:"max-cost" help:"refuse the job if the upper end of its estimate is above this many dollars, or unknown; max_job_cost of the profile applies too"`
 	Again    bool         `flag:"again" help:"launch it even if a job of the last hour has the same inputs, or an older one that still runs or may have started"`
 	DryRun   bool         `flag:"dry-run" help:"check the job, say what it is expected to cost and print its inputs; send nothing"`

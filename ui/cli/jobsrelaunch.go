@@ -21,7 +21,7 @@ func (f relaunchFlags) needs() needs { return needs{key: f.Key, ledger: true, re
 
 func (a *app) jobsRelaunchCommand() *cobra.Command {
 	return command(a, spec[relaunchFlags]{
-		use:   "relaunch ID",
+		use:   "relaunch JOB",
 		short: "Launch a job of the ledger again, or only its inputs without data",
 		long: `Launches a second job with the request of a job of the ledger. It is billed like
 any other.
@@ -35,7 +35,6 @@ were launched again already, --again is. Such inputs may be billed twice.
 
 With --wait, all other jobs in flight are followed meanwhile, as by 'zonedeck
 jobs watch'.`,
-		args:  jobArg("launch again"),
 		check: func(f *relaunchFlags, _ []string) error { return f.checkLaunch() },
 		run:   relaunch,
 	})

@@ -42,7 +42,7 @@ func (t *task) remoteJobs(ctx context.Context, f jobListFlags) (printed, error) 
 }
 
 type adoptFlags struct {
-	Dataset string `flag:"dataset" help:"name of its data set, for the ledger's list"`
+	Dataset string `flag:"dataset" takes:"dataset" help:"name of its data set, for the ledger's list"`
 	jobFlags
 }
 
@@ -52,7 +52,6 @@ func (a *app) jobsAdoptCommand() *cobra.Command {
 		short: "Record a job in the ledger by the service's identifier",
 		long: `Asks the service about a job that was not launched from here, or that the ledger
 lost, and writes it to the ledger. No job is started.`,
-		args: oneArg("the service's identifier of the job"),
 		run: func(ctx context.Context, t *task, f adoptFlags, args []string) (printed, error) {
 			job, err := t.findJob(ctx, args[0], f.Dataset)
 			if err != nil {

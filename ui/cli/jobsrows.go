@@ -28,14 +28,14 @@ type rowsFlags struct {
 	Sort       string   `flag:"sort" help:"column to sort by"`
 	Desc       bool     `flag:"desc" help:"with --sort: largest first"`
 	Columns    nameList `flag:"columns" help:"columns to write (default: all); quote a name with a comma: '\"a,b\",c'"`
-	NewAgainst string   `flag:"new-against" help:"write only the rows whose key this job or file does not have"`
-	Diff       string   `flag:"diff" help:"write the rows that were added, removed or changed since this job or file"`
+	NewAgainst string   `flag:"new-against" takes:"job" help:"write only the rows whose --id-field this job or file does not have"`
+	Diff       string   `flag:"diff" takes:"job" help:"write the rows that were added, removed or changed since this job or file"`
 	IDField    string   `flag:"id-field" help:"with --new-against or --diff: field that identifies a row"`
 	Ignore     nameList `flag:"ignore" help:"with --diff: fields not to compare"`
 	About      bool     `flag:"about" help:"instead of rows, print the columns with their types, fill rates and distinct values (exact up to 1,024, estimated above)"`
-	As         string   `flag:"as" help:"json, ndjson or csv (default: what the ending of -o says, else ndjson)"`
+	As         string   `flag:"as" takes:"json|ndjson|csv" help:"json, ndjson or csv (default: what the ending of -o says, else ndjson)"`
 	RawCells   bool     `flag:"raw-cells" help:"in CSV: put no apostrophe before cells that a spreadsheet would take for formulas"`
-	Output     string   `flag:"output" short:"o" help:"file to write, or - for standard output"`
+	Output     string   `flag:"output" takes:"output" short:"o" help:"file to write, or - for standard output"`
 	Force      bool     `flag:"force" help:"replace an existing file"`
 	JSON       bool     `flag:"json" help:"print one JSON object about the rows and columns; with -o, in addition to writing the rows"`
 	format     records.Format
@@ -60,7 +60,6 @@ null. --sort puts numbers before texts, and missing or null values last.
 --new-against writes only the rows whose --id-field is not in the other result. --diff
 writes every row that was added, removed or changed. Rows without that
 field, repeated values of it and error rows are counted and reported.`,
-		args:  oneArg("the job whose result was downloaded, or a file"),
 		check: (*rowsFlags).check,
 		run: func(ctx context.Context, _ *task, f rowsFlags, args []string) (printed, error) {
 			return printed{}, rowsError(ctx, a.rows(ctx, args[0], f))

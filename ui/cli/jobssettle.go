@@ -29,7 +29,7 @@ type settleFlags struct {
 
 func (a *app) jobsSettleCommand() *cobra.Command {
 	return command(a, spec[settleFlags]{
-		use:   "settle ID",
+		use:   "settle JOB",
 		short: "Settle what became of a job that may have started",
 		long: `Without flags, lists which jobs of the service's list a job that may have
 started could be: those of its data set, begun about then, unknown to the ledger.
@@ -42,7 +42,6 @@ it; the console or 'zonedeck jobs follow' says if none came in time.
 
 None of these starts a job. Exit code 31: what became of the job is still
 unknown.`,
-		args: oneArg("the job that may have started, as 'zonedeck jobs list' names it"),
 		check: func(f *settleFlags, _ []string) error {
 			chosen := slices.DeleteFunc([]bool{f.Adopt != "", f.Find, f.NotStarted, f.Webhook}, func(flag bool) bool { return !flag })
 			if len(chosen) > 1 {

@@ -19,12 +19,11 @@ import (
 
 func (a *app) jobsShowCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
-		use:   "show ID",
+		use:   "show JOB",
 		short: "Show a job of the ledger: its state, rows, last failure and steps",
 		long: `Shows what the ledger knows about a job. Nothing is sent. The rows are those of
 the downloaded result: how many are useful, empty or billed, and the error rows
 by code and class.`,
-		args:  jobArg("show"),
 		needs: func(jsonFlag) needs { return needs{ledger: true} },
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
 			job, err := t.Jobs.Job(ctx, args[0])
@@ -147,11 +146,10 @@ func (t *task) rowFacts(j model.Job) [][2]string {
 
 func (a *app) jobsCancelCommand() *cobra.Command {
 	return command(a, spec[jobFlags]{
-		use:   "cancel ID",
+		use:   "cancel JOB",
 		short: "Ask the service to stop a job",
 		long: `Asks the service to stop a job. What the job has collected so far may be billed.
 A cancelled job cannot be resumed.`,
-		args: jobArg("cancel"),
 		run: func(ctx context.Context, t *task, _ jobFlags, args []string) (printed, error) {
 			if _, err := t.findJob(ctx, args[0], ""); err != nil {
 				return printed{}, jobError(ctx, err)

@@ -9,13 +9,14 @@ import (
 	"zonedeck/service/view"
 )
 
-// withoutJSON gives the commands without --json, and why. Those of completion print scripts for shells.
+// withoutJSON gives the commands without --json, and why.
 var withoutJSON = map[string]string{
-	"zonedeck":      "it is the console",
-	"zonedeck help": "it is for people",
-	"zonedeck man":  "it is for people",
-	"zonedeck har":  "a HAR file is JSON",
-	"zonedeck mcp":  "its standard output is the protocol",
+	"zonedeck":            "it is the console",
+	"zonedeck help":       "it is for people",
+	"zonedeck man":        "it is for people",
+	"zonedeck completion": "it prints a script",
+	"zonedeck har":        "a HAR file is JSON",
+	"zonedeck mcp":        "its standard output is the protocol",
 
 	"zonedeck batch body":    "it prints the body",
 	"zonedeck batch results": "its lines are JSON",

@@ -20,7 +20,7 @@ import (
 // keysFlags say which keys are meant, and where to look for their uses.
 type keysFlags struct {
 	Recorded bool     `flag:"recorded" help:"only the keys of the inventory, without starting the emulator"`
-	Scan     []string `flag:"scan" help:"search this folder too for what uses the keys (repeatable)"`
+	Scan     []string `flag:"scan" takes:"folder" help:"search this folder too for what uses the keys (repeatable)"`
 }
 
 // withinFlag says when a key counts as due soon.
@@ -129,7 +129,7 @@ func (t *task) audit(ctx context.Context, f keysFlags, within time.Duration, fol
 
 type keysCheckFlags struct {
 	keysListFlags
-	As string `flag:"as" without:"json" help:"github: annotations of a workflow of GitHub Actions"`
+	As string `flag:"as" takes:"github|" without:"json" help:"github: annotations of a workflow of GitHub Actions"`
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {

@@ -72,7 +72,7 @@ func (t *task) saySearched(files int, folders []string) {
 
 func (a *app) keysUsesCommand() *cobra.Command {
 	return command(a, spec[keysLintFlags]{
-		use: "uses NAME", short: "List what uses a key (its blast radius)",
+		use: "uses KEY", short: "List what uses a key (its blast radius)",
 		long: `Lists what uses a key: profiles, saved requests, jobs in flight, records of the
 inventory, and files in the folders of [keys] scan and --scan. For each it says
 whether the console can prove by itself that it works after a rotation. No value
@@ -83,7 +83,6 @@ Every value that may be valid is looked for, and those that rotations ended,
 because their files need the present value. For that, the values of all keys are
 read from their references, without asking for a passphrase and without the
 commands and keyrings of ADMIN keys.`,
-		args:  oneArg("the key whose uses to find, as 'zonedeck keys list' names it"),
 		needs: func(keysLintFlags) needs { return needs{jobs: true} },
 		run:   keyUses,
 	})

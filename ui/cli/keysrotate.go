@@ -27,7 +27,7 @@ type rotateFlags struct {
 	Again    bool     `flag:"again" help:"without a terminal: begin another rotation though the last one is done"`
 	Pipe     string   `flag:"pipe" help:"when a person has to put the new value somewhere, give it to this command on its standard input instead, then check again"`
 	Vouch    []string `flag:"vouch" help:"vouch for the step of this name, or do not wait for this job (repeatable)"`
-	Scan     []string `flag:"scan" help:"search this folder too for files that hold the key (repeatable)"`
+	Scan     []string `flag:"scan" takes:"folder" help:"search this folder too for files that hold the key (repeatable)"`
 	Report   bool     `flag:"report" help:"only print the record of the key's newest rotation, as Markdown or --json"`
 	Rehearse bool     `flag:"rehearse" help:"take every step with copies on the embedded emulator; references are read, but nothing real is written"`
 	Abandon  bool     `flag:"abandon" help:"end the rotation with this key name or id; keys and references stay as they are"`
@@ -37,7 +37,7 @@ type rotateFlags struct {
 
 func (a *app) keysRotateCommand() *cobra.Command {
 	return command(a, spec[rotateFlags]{
-		use: "rotate NAME", short: "Rotate a key with proof: create, set, test, finish",
+		use: "rotate KEY", short: "Rotate a key with proof: create, set, test, finish",
 		long: `Replaces a key by a new one: creates it, puts it at each reference, makes one
 real call as each user of the key, deletes the old key, and checks that it is
 refused. Every step is recorded on disk before and after it is taken, so the same
@@ -55,7 +55,6 @@ such a step, or that a job is not waited for.
 With --refresh the key itself gets a new value, and the old value is invalid at
 once: everything that uses it stops working until its reference gives the new
 value.`,
-		args: oneArg("the key to rotate, as 'zonedeck keys list' names it"),
 		check: func(f *rotateFlags, _ []string) error {
 			switch _, err := model.ParseExpiry(f.Expires); {
 			case f.Abandon, f.Report: // they use no value

@@ -32,9 +32,9 @@ const (
 type exportKeysFlags struct {
 	keysFlags
 	withinFlag
-	As     string `flag:"as" default:"csv" help:"csv, json or prometheus"`
+	As     string `flag:"as" takes:"csv|json|prometheus" default:"csv" help:"csv, json or prometheus"`
 	JSON   bool   `flag:"json" without:"as" help:"the same as --as json"`
-	Output string `flag:"output" short:"o" default:"-" help:"write to this file; - is standard output"`
+	Output string `flag:"output" takes:"output" short:"o" default:"-" help:"write to this file; - is standard output"`
 }
 
 func (a *app) keysExportCommand() *cobra.Command {
@@ -108,7 +108,7 @@ func (t *task) exportKeys(ctx context.Context, f exportKeysFlags) error {
 }
 
 type importFlags struct {
-	From    string   `flag:"from" help:"csv, json or env (default: what the file's name says, env for a folder)"`
+	From    string   `flag:"from" takes:"csv|json|env" help:"csv, json or env (default: what the file's name says, env for a folder)"`
 	Update  bool     `flag:"update" help:"add what the source knows to keys that are already recorded"`
 	Endings []string `flag:"ending" help:"ending of the names of variables that hold a key (repeatable)"`
 	jsonFlag
@@ -131,7 +131,6 @@ a command as a reference, because the console would run it.
 
 The service has no endpoint that lists keys (contract 4), so there is nothing to
 import from it. The keys of the emulator come with its profile.`,
-		args:     cobra.ExactArgs(1),
 		defaults: importFlags{Endings: []string{"_API_KEY", "_KEY", "_TOKEN"}},
 		needs:    func(importFlags) needs { return needs{journal: true} },
 		run:      importKeys,

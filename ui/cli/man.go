@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -50,7 +51,7 @@ func manCommands(b *strings.Builder, parent *cobra.Command, examples map[*cobra.
 		switch {
 		case c.Hidden || c.Name() == "help":
 			continue
-		case c.HasSubCommands() && c.Name() != "completion":
+		case c.HasSubCommands():
 			if c.HasAvailableLocalFlags() { // it does something itself
 				manCommand(b, c, examples[c])
 			}
@@ -63,11 +64,7 @@ func manCommands(b *strings.Builder, parent *cobra.Command, examples map[*cobra.
 
 func manCommand(b *strings.Builder, c *cobra.Command, examples []string) {
 	fmt.Fprintf(b, ".SS %s\n", roffText(strings.TrimSuffix(c.UseLine(), " [flags]")))
-	if c.Long == "" || c.Name() == "completion" {
-		manProse(b, c.Short+".")
-	} else {
-		manProse(b, c.Long)
-	}
+	manProse(b, cmp.Or(c.Long, c.Short+"."))
 	manOptions(b, c.LocalFlags())
 	if len(examples) > 0 {
 		fmt.Fprintf(b, ".PP\n.nf\n%s\n.fi\n", roffText(strings.Join(examples, "\n")))
@@ -88,6 +85,10 @@ func manProse(b *strings.Builder, text string) {
 		if i > 0 {
 			b.WriteString(".PP\n")
 		}
+		if strings.HasPrefix(paragraph, "  ") {
+			fmt.Fprintf(b, ".nf\n%s\n.fi\n", roffText(paragraph))
+			continue
+		}
 		b.WriteString(roffText(strings.Join(strings.Fields(paragraph), " ")) + "\n")
 	}
 }
@@ -98,6 +99,10 @@ func manOptions(b *strings.Builder, flags *pflag.FlagSet) {
 			return
 		}
 		value, usage := pflag.UnquoteUsage(f)
+		value = strings.TrimSuffix(value, "Array")
+		if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" && f.DefValue != "[]" {
+			usage += " (default " + f.DefValue + ")"
+		}
 		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name

@@ -20,8 +20,8 @@ import (
 )
 
 type mcpFlags struct {
-	Profiles []string    `flag:"profiles" list:"comma" help:"profiles that may be used; the first is used unless a call names another (default: the profile in use)"`
-	Zones    []string    `flag:"zones" list:"comma" help:"zones that may be used (default: all)"`
+	Profiles []string    `flag:"profiles" takes:"profile" list:"comma" help:"profiles that may be used; the first is used unless a call names another (default: the profile in use)"`
+	Zones    []string    `flag:"zones" takes:"zone" list:"comma" help:"zones that may be used (default: all)"`
 	Domains  []string    `flag:"allow-domain" list:"comma" help:"hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)"`
 	MaxCost  dollarsFlag `flag:"max-cost" help:"what all calls together may cost, in dollars, by the rates of the zones"`
 	Unpriced bool        `flag:"allow-unpriced" help:"with --max-cost: also allow calls with an unknown price; they are not counted"`
@@ -35,7 +35,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		use:      "mcp",
 		defaults: mcpFlags{MaxCost: dollarsFlag{zero: true}},
 		short:    "Serve this console to an agent over MCP, under your rules",
-		long: `Serves the tools fetch, twin, diagnose, zones, datasets, jobs, keys and history
+		long: `Serves the tools fetch, compare, diagnose, zones, datasets, jobs, keys and history
 over MCP on standard input and output, until the client closes its input and has
 all answers, or a signal ends it.
 

@@ -24,15 +24,15 @@ import (
 // profileFlags describe a profile on the command line.
 type profileFlags struct {
 	Given       givenFlags  `flag:"*"`
-	Dialect     string      `flag:"dialect"`
-	Key         string      `flag:"key" help:"name of the key in the inventory (default: the profile's key; for a new profile, its name)"`
-	Level       string      `flag:"level" help:"level of the key: ADMIN, FINANCE, OPS, LIMIT or USER (default: judged by what the service lets it do)"`
+	Dialect     string      `flag:"dialect" takes:"dialect"`
+	Key         string      `flag:"key" takes:"key" help:"name of the key in the inventory (default: the profile's key; for a new profile, its name)"`
+	Level       string      `flag:"level" takes:"ADMIN|FINANCE|OPS|LIMIT|USER" help:"level of the key: ADMIN, FINANCE, OPS, LIMIT or USER (default: judged by what the service lets it do)"`
 	KeyRef      string      `flag:"key-ref" help:"for a key that the inventory does not have: reference to its value, env:NAME, cmd:…, keyring:service/name or file:NAME (default: the value is read from standard input and stored)"`
-	Store       string      `flag:"store" help:"where to store secrets: keyring or file (default: the keyring if it answers, else encrypted files)"`
+	Store       string      `flag:"store" takes:"keyring|file" help:"where to store secrets: keyring or file (default: the keyring if it answers, else encrypted files)"`
 	Account     string      `flag:"account" help:"account id (default: what the service says)"`
 	Prefix      string      `flag:"prefix" help:"first word of proxy usernames (default: the dialect's)"`
-	CA          string      `flag:"ca" help:"file with the proxy's CA certificate (default: what the service publishes)"`
-	Color       string      `flag:"color"`
+	CA          string      `flag:"ca" takes:"file" help:"file with the proxy's CA certificate (default: what the service publishes)"`
+	Color       string      `flag:"color" takes:"color"`
 	Zones       []string    `flag:"zones" list:"comma" help:"zones to add (default: every zone that the account lists)"`
 	AllowDomain []string    `flag:"allow-domain" list:"comma" help:"target that may be fetched, for example shop.example.com or *.example.com (default: every target)"`
 	KeyRate     float64     `flag:"key-rate" help:"calls a second that one key may make, if your account allows more or fewer than the usual 16"`
@@ -74,7 +74,6 @@ goes into the keyring or an encrypted file, unless --key-ref says where it is.
 Nothing is written before all answers are there, and a key that the service
 refuses is not saved. If the config file cannot be written, what was written
 before it is undone. Exit code 1: the profile was saved, but a check failed.`,
-		args: oneArg("the name of the new profile"),
 		help: profileHelp(),
 		run: func(ctx context.Context, t *task, f profileFlags, args []string) (printed, error) {
 			d, err := t.Profiles.Begin(args[0])
@@ -88,14 +87,14 @@ before it is undone. Exit code 1: the profile was saved, but a check failed.`,
 
 type profilesEditFlags struct {
 	profileFlags
-	Clear []string `flag:"clear" list:"comma"`
+	Clear []string `flag:"clear" takes:"field" list:"comma"`
 }
 
 func (a *app) profilesEditCommand() *cobra.Command {
 	help := profileHelp()
 	help["clear"] = "fields to empty: " + profiles.Clearable
 	return command(a, spec[profilesEditFlags]{
-		use:   "edit NAME",
+		use:   "edit PROFILE",
 		short: "Change a profile, and add zones that its account now has",
 		long: `Changes the lines of a profile that differ from the flags, and leaves the rest of
 the config file as it is. --zones adds zones that the account lists and the
@@ -105,7 +104,6 @@ is not changed, unless the same command gives --read-only=false.
 The value of a key in the inventory is not changed: 'zonedeck secrets set' puts
 another value behind its reference. --key can name another key. If the inventory
 does not have it, it is added.`,
-		args: oneArg("the name of a profile"),
 		help: help,
 		run: func(ctx context.Context, t *task, f profilesEditFlags, args []string) (printed, error) {
 			d, err := t.Profiles.Edit(args[0])

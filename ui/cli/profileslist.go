@@ -87,7 +87,7 @@ type profilesRemoveFlags struct {
 
 func (a *app) profilesRemoveCommand() *cobra.Command {
 	return command(a, spec[profilesRemoveFlags]{
-		use:   "remove NAME",
+		use:   "remove PROFILE",
 		short: "Remove a profile from the config file",
 		long: `Removes a profile from the config file, and the certificate that was saved with
 it. Nothing is removed at the service, and the history stays.
@@ -99,7 +99,6 @@ names them, so that 'zonedeck secrets remove' can remove them later.
 
 What a rotation under way needs is never removed, nor a key that a job in flight
 or a saved request needs.`,
-		args:  oneArg("the name of a profile"),
 		needs: func(profilesRemoveFlags) needs { return needs{none: true, jobs: true} },
 		run:   removeProfile,
 	})
@@ -151,12 +150,11 @@ type profilesCheckFlags struct {
 
 func (a *app) profilesCheckCommand() *cobra.Command {
 	return command(a, spec[profilesCheckFlags]{
-		use:   "check [NAME]",
+		use:   "check [PROFILE]",
 		short: "Check the key, zones, passwords, proxy and certificate of a profile",
 		long: `Asks the service about every value of a profile, by default the one in use, and
 says what it found for each. Nothing is changed. The proxy is tested by one call
 through it. Exit codes: 1 something is wrong; 23 the key was refused.`,
-		args: cobra.MaximumNArgs(1),
 		check: func(_ *profilesCheckFlags, args []string) error {
 			a.flags.profile = cmp.Or(firstOf(args), a.flags.profile)
 			return nil

@@ -13,7 +13,7 @@ import (
 
 // loginFlags say which login of a zone is meant.
 type loginFlags struct {
-	Zone    string `flag:"zone" help:"zone to use (required)"`
+	Zone    string `flag:"zone" takes:"zone" help:"zone to use (required)"`
 	Country string `flag:"country" help:"two-letter country code (not shown by the contract)"`
 	Session string `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
 	jsonFlag
@@ -76,7 +76,7 @@ func (f loginFlags) params() []model.Param {
 
 func (a *app) proxyURLCommand() *cobra.Command {
 	return command(a, spec[proxyURLFlags]{
-		use:   "url --zone Z",
+		use:   "url --zone ZONE",
 		short: "Print the proxy URL of a zone, with the password masked",
 		needs: func(proxyURLFlags) needs { return needs{} },
 		run:   proxyURL,

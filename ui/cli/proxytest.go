@@ -22,12 +22,12 @@ type proxyTestFlags struct {
 	URL      string `flag:"url" help:"page to fetch through the proxy (default: the test page of the profile's dialect)"`
 	Repeat   int    `flag:"repeat" default:"1" help:"calls that the test itself makes"`
 	Rotation int    `flag:"rotation" help:"afterwards, measure the rotation of the exits over this many calls"`
-	Client   string `flag:"client" help:"say in full where this client looks for CAs and how to install one: curl, requests, node, chromium or go"`
+	Client   string `flag:"client" takes:"curl|requests|node|chromium|go" help:"say in full where this client looks for CAs and how to install one: curl, requests, node, chromium or go"`
 }
 
 func (a *app) proxyTestCommand() *cobra.Command {
 	return command(a, spec[proxyTestFlags]{
-		use:   "test --zone Z",
+		use:   "test --zone ZONE",
 		short: "Test a zone's proxy login and explain what goes wrong",
 		long: `Logs in to the proxy and fetches a page. It shows the connection, CONNECT, the
 TLS handshake and the request, each with its time.

@@ -92,7 +92,6 @@ func parseCommands(t *testing.T, text string, atLeast int) {
 		seen++
 		a := &app{Process: Process{Getenv: func(string) string { return "" }}}
 		root := a.rootCommand()
-		root.InitDefaultCompletionCmd("completion")
 		cmd, rest, err := root.Find(words[1:])
 		if err != nil || cmd == root {
 			t.Errorf("%s: no such command (%v)", line, err)

@@ -23,15 +23,15 @@ import (
 
 type requestFlags struct {
 	composedFlags
-	Output string `flag:"output" short:"o" help:"file for the body"`
+	Output string `flag:"output" takes:"output" short:"o" help:"file for the body"`
 	Raw    bool   `flag:"raw" help:"write the body as it came, even on a terminal, where control characters then act"`
 }
 
 // composedFlags are a whole request.
 type composedFlags struct {
 	askFlags
-	Zone    string   `flag:"zone" help:"zone to use (required, except for agent access)"`
-	Via     string   `flag:"via" default:"api" help:"access method: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)"`
+	Zone    string   `flag:"zone" takes:"zone" help:"zone to use (required, except for agent access)"`
+	Via     string   `flag:"via" takes:"api|native|agent|browser" default:"api" help:"access method: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)"`
 	Tool    string   `flag:"tool" help:"tool of agent access (default: the one that fetches a page)"`
 	Args    []string `flag:"arg" help:"argument of the tool, as name=value (repeatable)"`
 	Session string   `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
@@ -41,12 +41,12 @@ type composedFlags struct {
 
 // formFlags say what is sent to the target, and what must come back.
 type formFlags struct {
-	Format   string       `flag:"format" default:"raw" help:"answer format: raw or json (json is not shown by the contract)"`
+	Format   string       `flag:"format" takes:"raw|json" default:"raw" help:"answer format: raw or json (json is not shown by the contract)"`
 	Country  string       `flag:"country" help:"two-letter country code"`
-	Key      string       `flag:"key" help:"name of the key in the inventory"`
+	Key      string       `flag:"key" takes:"key" help:"name of the key in the inventory"`
 	Method   string       `flag:"method" short:"X" help:"method of the request to the target"`
 	Headers  []string     `flag:"header" short:"H" help:"header for the target, as 'Name: value' (repeatable)"`
-	Body     string       `flag:"data" short:"d" help:"body for the target"`
+	Body     string       `flag:"data" takes:"data" short:"d" help:"body for the target"`
 	Required []string     `flag:"require" help:"field that must be present: a CSS selector, or a path into JSON (repeatable)"`
 	Vars     []string     `flag:"var" help:"value of a variable {{name}}, as name=value (repeatable)"`
 	Timeout  durationFlag `flag:"timeout" help:"longest time for one attempt (default: the product's)"`
@@ -86,7 +86,7 @@ beside them win. {{name}} in a request is a variable: its value comes from --var
 profile or the environment. -d @FILE takes the body from a file, -d - from
 standard input, without its line ends, as curl does.`,
 		defaults: requestFlags{composedFlags: composedFlags{askFlags: askFlags{Retries: -1}}},
-		args:     oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved", "template"),
+		unless:   "query tool curl har saved template",
 		run: func(ctx context.Context, t *task, f requestFlags, args []string) (printed, error) {
 			target := firstOf(args)
 			if err := t.composeWhole(ctx, &target, &f.composedFlags, false); err != nil {
@@ -143,6 +143,10 @@ type optionFlags struct{ model.Options }
 func (o *optionFlags) addTo(cmd *cobra.Command) {
 	for _, option := range model.AllOptions() {
 		cmd.Flags().VarPF(optionFlag{option, &o.Options}, option.Flag(), "", optionUsage(option)).NoOptDefVal = option.Bare()
+		words := cobra.FixedCompletions(option.Choices, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
+		if err := cmd.RegisterFlagCompletionFunc(option.Flag(), words); err != nil {
+			panic(err) // the flag is there
+		}
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 
 // requestSource says where to take a request from, in addition to the flags.
 type requestSource struct {
-	Curl     string `flag:"curl" help:"take the request from this curl command, or the one in this file; - for standard input"`
-	HAR      string `flag:"har" help:"take the request from this HAR file; - for standard input"`
+	Curl     string `flag:"curl" takes:"file" help:"take the request from this curl command, or the one in this file; - for standard input"`
+	HAR      string `flag:"har" takes:"file" help:"take the request from this HAR file; - for standard input"`
 	Entry    int    `flag:"entry" help:"which entry of the HAR file, counting from 1 (needed if it has several)"`
-	Saved    string `flag:"saved" help:"send this saved request"`
-	Template string `flag:"template" help:"take the request from this file, written as requests are saved or as a curl command, with {{name}} as variables; - for standard input"`
+	Saved    string `flag:"saved" takes:"request" help:"take the request from this saved one"`
+	Template string `flag:"template" takes:"file" help:"take the request from this file, written as requests are saved or as a curl command, with {{name}} as variables; - for standard input"`
 }
 
 // onInput reports whether the request comes from standard input.

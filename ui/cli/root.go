@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,6 +89,10 @@ zonedeck keys check --within 14d`,
 	pf.StringArrayVar(&a.flags.allowKeys, "allow-key", nil, "let a key of another account be sent, as NAME=ADDRESS: the key, and the API base address that it may go to (local: the embedded emulator)")
 	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask anything; fail where an answer is needed")
 	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and failures on stderr")
+	for name, kind := range map[string]string{"profile": "profile", "config": "file", "base-url": "", "proxy-host": "", "database": "", "allow-key": ""} {
+		a.completeFlag(root, name, kind)
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if _, named := errors.AsType[*pflag.InvalidValueError](err); named {
 			return usage("%w", err)
@@ -102,7 +105,7 @@ zonedeck keys check --within 14d`,
 		return misspelt(cmd, err)
 	})
 	root.AddCommand(a.commands()...)
-	addHelp(root)
+	a.addHelp(root)
 	return root
 }
 
@@ -142,40 +145,8 @@ func (a *app) commands() []*cobra.Command {
 		a.emulateCommand(),
 		a.pathsCommand(),
 		a.versionCommand(),
+		a.completionCommand(),
 		a.manCommand(),
-	}
-}
-
-// usageArgs turns a mistake in the number of arguments into exit code 2.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return misspelt(cmd, err)
-		}
-		return nil
-	}
-}
-
-// oneArg requires exactly one argument; what describes it.
-func oneArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return usage("%s needs %s", cmd.CommandPath(), what)
-		case len(args) > 1:
-			return usage("%s takes one argument, %s; unexpected %q", cmd.CommandPath(), what, args[1])
-		}
-		return nil
-	}
-}
-
-// oneArgUnless requires one argument, or at most one where one of the flags is given.
-func oneArgUnless(what string, flags ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && slices.ContainsFunc(flags, cmd.Flags().Changed) {
-			return nil
-		}
-		return oneArg(what)(cmd, args)
 	}
 }
 

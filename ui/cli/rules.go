@@ -25,7 +25,6 @@ a line for each rule. If something is wrong with the file, it names the line and
 ends with exit code 2.
 
 'zonedeck diagnose --rules FILE' tries a file on a saved answer.`,
-		args: cobra.MaximumNArgs(1),
 		run: func(_ context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
 			all, err := a.rules(firstOf(args))
 			if err != nil {

@@ -19,25 +19,25 @@ import (
 func (a *app) savedCommand() *cobra.Command {
 	return group("saved", "Add, list, show, rename, remove and restore saved requests",
 		a.savedAddCommand(),
-		a.savedCall("list", "List the saved requests", cobra.NoArgs, func(ctx context.Context, s *saved.Store, _ []string) (printed, error) {
+		a.savedCall("list", "List the saved requests", func(ctx context.Context, s *saved.Store, _ []string) (printed, error) {
 			list, err := s.List(ctx)
 			return printed{object: view.NewSavedRequests(list), rows: savedRows(list)}, err
 		}),
-		a.savedCall("show NAME", "Print the file of a saved request", cobra.ExactArgs(1), a.showSaved),
-		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", cobra.ExactArgs(2), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+		a.savedCall("show REQUEST", "Print the file of a saved request", a.showSaved),
+		a.savedCall("rename REQUEST NEW", "Rename a saved request, or a folder of them", func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
 			return printed{done: fmt.Sprintf("%s is %s now", args[0], args[1])}, s.Rename(ctx, args[0], args[1])
 		}),
-		a.savedCall("remove NAME", "Remove a saved request; restore brings it back", cobra.ExactArgs(1), func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
+		a.savedCall("remove REQUEST", "Remove a saved request; restore brings it back", func(ctx context.Context, s *saved.Store, args []string) (printed, error) {
 			kept := fmt.Sprintf("%s is kept in %s until %d more are removed; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
 			return printed{done: kept}, s.Delete(ctx, args[0])
 		}),
-		a.savedCall("restore [NAME]", "Bring back a saved request that was removed; without NAME, list them", cobra.MaximumNArgs(1), restoreSaved),
+		a.savedCall("restore [NAME]", "Bring back a saved request that was removed; without NAME, list them", restoreSaved),
 	)
 }
 
 // savedCall is a command on the store of saved requests.
-func (a *app) savedCall(use, short string, names cobra.PositionalArgs, do func(context.Context, *saved.Store, []string) (printed, error)) *cobra.Command {
-	return command(a, spec[jsonFlag]{use: use, short: short, args: names, run: func(ctx context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
+func (a *app) savedCall(use, short string, do func(context.Context, *saved.Store, []string) (printed, error)) *cobra.Command {
+	return command(a, spec[jsonFlag]{use: use, short: short, run: func(ctx context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
 		paths := config.FindPaths(a.Getenv)
 		if err := paths.Trusted(); err != nil {
 			return printed{}, err
@@ -75,7 +75,6 @@ variable {{name}} stays one: its value is put in when the request is sent.
 
 Secret headers are left out, unless they are variables.`,
 		defaults: savedAddFlags{composedFlags: composedFlags{askFlags: askFlags{Retries: -1}}},
-		args:     cobra.RangeArgs(1, 2),
 		run: func(ctx context.Context, t *task, f savedAddFlags, args []string) (printed, error) {
 			target := firstOf(args[1:])
 			if err := t.composeWhole(ctx, &target, &f.composedFlags, true); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 type scheduleFlags struct {
-	As      string `flag:"as"`
+	As      string `flag:"as" takes:"cron|systemd|github|gitlab"`
 	Program string `flag:"program" help:"how to call the program there (default: this program's path; zonedeck for GitHub and GitLab)"`
 	jsonFlag
 }
@@ -81,10 +81,10 @@ is enough for all profiles in the config file. --profile, --config and
 
 func (a *app) scheduleBatchCommand() *cobra.Command {
 	return command(a, spec[scheduleFlags]{
-		use: "batch ID", short: "Print text that begins a batch like this one every morning", help: scheduleHelp(snippet.Batch),
+		use: "batch BATCH", short: "Print text that begins a batch like this one every morning", help: scheduleHelp(snippet.Batch),
 		long: `Prints text that reads the file of this batch anew every day, under a name with
 the date, so that a second call of one day goes on with that day's batch.`,
-		args: oneBatch("schedule"), needs: func(scheduleFlags) needs { return needs{journal: true} },
+		needs: func(scheduleFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f scheduleFlags, args []string) (printed, error) {
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {

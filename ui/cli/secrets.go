@@ -55,7 +55,6 @@ func (a *app) secretsSetCommand() *cobra.Command {
 		long: `Reads a secret from standard input and stores it behind the reference, replacing
 what is there. Then it reads it back and records the new fingerprint at the keys
 that refer to it. The value is never an argument.`,
-		args:  oneArg("a reference, as file:NAME or keyring:service/name"),
 		needs: func(jsonFlag) needs { return needs{none: true} },
 		run: func(ctx context.Context, t *task, _ jsonFlag, args []string) (printed, error) {
 			ref, err := storable(args[0], "keyring:service/name and file:NAME take secrets")
@@ -100,7 +99,6 @@ key, a zone, a variable or a rotation under way needs.
 
 'secrets list' shows what abandoned rotations left. The service may still accept
 such a value.`,
-		args:  oneArg("a reference, as file:NAME or keyring:service/name"),
 		needs: func(secretsRemoveFlags) needs { return needs{none: true} },
 		run: func(ctx context.Context, t *task, f secretsRemoveFlags, args []string) (printed, error) {
 			ref, err := storable(args[0], "it removes only what it stores")
@@ -123,13 +121,13 @@ such a value.`,
 }
 
 type secretsMigrateFlags struct {
-	Store string `flag:"store" help:"keyring or file (required)"`
+	Store string `flag:"store" takes:"keyring|file" help:"keyring or file (required)"`
 	jsonFlag
 }
 
 func (a *app) secretsMigrateCommand() *cobra.Command {
 	return command(a, spec[secretsMigrateFlags]{
-		use:   "migrate --store keyring|file [REFERENCE…]",
+		use:   "migrate [REFERENCE…] --store keyring|file",
 		short: "Move secrets and their references to another store",
 		long: `Moves the secrets behind the given references to another store, or all that are
 in the console's other store.
@@ -141,7 +139,6 @@ behind a command stays there.
 
 If a migration was cut short, run the same command again: a journal lets it go
 on.`,
-		args:  cobra.ArbitraryArgs,
 		needs: func(secretsMigrateFlags) needs { return needs{none: true} },
 		run:   migrateSecrets,
 	})
@@ -170,7 +167,7 @@ func migrateSecrets(ctx context.Context, t *task, f secretsMigrateFlags, refs []
 }
 
 type secretsProtectFlags struct {
-	By string `flag:"by" help:"passphrase or none (required)"`
+	By string `flag:"by" takes:"passphrase|none" help:"passphrase or none (required)"`
 	jsonFlag
 }
 

@@ -18,15 +18,15 @@ import (
 
 // spec is a command. Its flags are the fields of F: `flag:"name" short:"n" default:"100" help:"what it is for"`. With
 // `list:"comma"` a value is a list; `without:"json"` names a flag that excludes this one; `alias:"n"` is a name that is
-// not shown, for scripts. A field with `flag:"*"` adds
-// its flags itself, like a field of type givenFlags.
+// not shown, for scripts; `takes:"zone"` is the kind of its value, one of kinds or words as in "json|csv", by which a shell
+// completes it. A field with `flag:"*"` adds its flags itself, like a field of type givenFlags.
 type spec[F any] struct {
 	use, short, long string
 	aliases          []string
 	hidden           bool
 	defaults         F                               // defaults that differ between commands or are made at run time
 	help             map[string]string               // help of flags, by name, that is made at run time
-	args             cobra.PositionalArgs            // nil takes no arguments
+	unless           string                          // flags that make up for an argument
 	check            func(f *F, args []string) error // runs before the service is opened; may set fields that are not flags
 	needs            func(F) needs                   // nil means F's own; if F has none, the task has no opened service
 	run              func(ctx context.Context, t *task, f F, args []string) (printed, error)
@@ -66,7 +66,7 @@ type reasonFlag struct {
 
 // askFlag says with which key the service is asked.
 type askFlag struct {
-	Key string `flag:"key" help:"key of the inventory to ask with (default: the profile's)"`
+	Key string `flag:"key" takes:"key" help:"key of the inventory to ask with (default: the profile's)"`
 	reasonFlag
 	jsonFlag
 }
@@ -84,57 +84,109 @@ func (f jobFlags) needs() needs { return needs{ledger: true, reason: f.Reason} }
 // noProfile is the needs of a command that works without a profile.
 func noProfile[F any](F) needs { return needs{none: true} }
 
-// command makes the command of a spec.
-func command[F any](a *app, s spec[F]) *cobra.Command {
-	f := s.defaults
-	if s.args == nil {
-		s.args = cobra.NoArgs
+// definition is a spec whatever its F, so that what makes a command of it is compiled once.
+type definition interface {
+	plain() (cmd *cobra.Command, flags reflect.Value, help map[string]string)
+	required() needs
+	prepare(args []string) error
+	act(ctx context.Context, t *task, args []string) (printed, error)
+}
+
+func (s *spec[F]) plain() (*cobra.Command, reflect.Value, map[string]string) {
+	cmd := &cobra.Command{Use: s.use, Short: s.short, Long: s.long, Aliases: s.aliases, Hidden: s.hidden, Args: usageArgs(s.use, s.unless)}
+	return cmd, reflect.ValueOf(&s.defaults).Elem(), s.help
+}
+
+func (s *spec[F]) required() needs {
+	if s.needs != nil {
+		return s.needs(s.defaults)
 	}
-	required := func() needs {
-		own, has := any(f).(interface{ needs() needs })
-		switch {
-		case s.needs != nil:
-			return s.needs(f)
-		case has:
-			return own.needs()
-		default:
-			return needs{closed: true}
+	if own, has := any(s.defaults).(interface{ needs() needs }); has {
+		return own.needs()
+	}
+	return needs{closed: true}
+}
+
+func (s *spec[F]) prepare(args []string) error {
+	if s.check == nil {
+		return nil
+	}
+	return s.check(&s.defaults, args)
+}
+
+func (s *spec[F]) act(ctx context.Context, t *task, args []string) (printed, error) {
+	return s.run(ctx, t, s.defaults, args)
+}
+
+// command makes the command of a spec, whose defaults become what the flags say.
+func command[F any](a *app, s spec[F]) *cobra.Command { return a.command(&s) }
+
+func (a *app) command(d definition) *cobra.Command {
+	cmd, flags, helps := d.plain()
+	excluding := a.addFlags(cmd, flags)
+	a.completeArgs(cmd)
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if n := d.required(); !n.closed {
+			if err := a.options(n).AccountNamed(); err != nil {
+				return err
+			}
 		}
+		for _, pair := range excluding {
+			if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
+				return usage("--%s and --%s exclude each other: leave one out", pair[0], pair[1])
+			}
+		}
+		return check(cmd, args)
 	}
-	var excluding [][]string
-	cmd := &cobra.Command{
-		Use: s.use, Short: s.short, Long: s.long, Aliases: s.aliases, Hidden: s.hidden,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if n := required(); !n.closed {
-				if err := a.options(n).AccountNamed(); err != nil {
-					return err
-				}
-			}
-			for _, pair := range excluding {
-				if cmd.Flags().Changed(pair[0]) && cmd.Flags().Changed(pair[1]) {
-					return usage("--%s and --%s exclude each other: leave one out", pair[0], pair[1])
-				}
-			}
-			return usageArgs(s.args)(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			act := func(t *task) error {
-				p, err := s.run(cmd.Context(), t, f, args)
-				return a.conclude(p, err)
-			}
-			if s.check != nil {
-				if err := s.check(&f, args); err != nil {
-					return err
-				}
-			}
-			return a.withSession(cmd.Context(), required(), act)
-		},
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := d.prepare(args); err != nil {
+			return err
+		}
+		return a.withSession(cmd.Context(), d.required(), func(t *task) error {
+			p, err := d.act(cmd.Context(), t, args)
+			return a.conclude(p, err)
+		})
 	}
-	excluding = addFlags(cmd, reflect.ValueOf(&f).Elem())
-	for name, help := range s.help {
+	for name, help := range helps {
 		cmd.Flags().Lookup(name).Usage = help
 	}
 	return cmd
+}
+
+// arguments are the words of a usage line for what stands behind the command's name: "[FETCH…]".
+func arguments(use string) []string {
+	use, _, _ = strings.Cut(use, " -")
+	return strings.Fields(use)[1:]
+}
+
+// argument says what the words of usage lines stand for.
+var argument = map[string]string{
+	"BATCH": "a batch, as 'zonedeck batch list' names it", "COLLECTOR": "a collector, as 'zonedeck drift list' names it",
+	"DATASET": "a data set, as 'zonedeck datasets list' names it", "JOB": "a job, as 'zonedeck jobs list' names it",
+	"KEY": "a key, as 'zonedeck keys list' names it", "PROFILE": "a profile, as 'zonedeck profiles list' names it",
+	"REQUEST": "a saved request, as 'zonedeck saved list' names it", "WEBHOOK": "a webhook, as 'zonedeck webhook list' names it",
+	"ZONE": "a zone, as 'zonedeck zones list' names it", "URL": "the URL to fetch", "NAME": "a name", "NEW": "the new name",
+	"REFERENCE": "a reference, as file:NAME or keyring:service/name", "SNAPSHOT": "the service's identifier of a job",
+}
+
+// usageArgs are the arguments of a usage line: those in brackets may be missing, unless names flags that make up for the
+// first, and … repeats the last.
+func usageArgs(use, unless string) cobra.PositionalArgs {
+	words := arguments(use)
+	least := len(slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word[0] == '[' }))
+	return func(cmd *cobra.Command, args []string) error {
+		switch needed := unless != "" && len(args) == 0 && !slices.ContainsFunc(strings.Fields(unless), cmd.Flags().Changed); {
+		case len(words) == 0 && len(args) > 0:
+			return misspelt(cmd, cobra.NoArgs(cmd, args))
+		case needed, len(args) < least:
+			word := strings.Trim(words[len(args)], "[]")
+			return misspelt(cmd, fmt.Errorf("%s needs %s", cmd.CommandPath(), cmp.Or(argument[word], word)))
+		case len(args) > len(words) && !strings.Contains(use, "…"):
+			return misspelt(cmd, fmt.Errorf("%s takes only %s: unexpected %q", cmd.CommandPath(), strings.Join(words, " "), args[len(words)]))
+		}
+		return nil
+	}
 }
 
 // givenFlags knows which flags of a command were given.
@@ -190,14 +242,14 @@ func (a *app) conclude(p printed, err error) error {
 }
 
 // addFlags adds the flags of a struct and of embedded structs. It returns the pairs that exclude each other.
-func addFlags(cmd *cobra.Command, flags reflect.Value) (excluding [][]string) {
+func (a *app) addFlags(cmd *cobra.Command, flags reflect.Value) (excluding [][]string) {
 	fl := cmd.Flags()
 	for i := range flags.NumField() {
 		f, at := flags.Type().Field(i), flags.Field(i)
 		name, short, usual, help := f.Tag.Get("flag"), f.Tag.Get("short"), f.Tag.Get("default"), f.Tag.Get("help")
 		if name == "" {
 			if f.Anonymous {
-				excluding = append(excluding, addFlags(cmd, at)...)
+				excluding = append(excluding, a.addFlags(cmd, at)...)
 			}
 			continue
 		}
@@ -240,6 +292,9 @@ func addFlags(cmd *cobra.Command, flags reflect.Value) (excluding [][]string) {
 			fl.VarP(p, name, short, help)
 		default:
 			panic(fmt.Sprintf("flag %s: a flag cannot have the type %s", name, f.Type))
+		}
+		if name != "*" {
+			a.completeFlag(cmd, name, f.Tag.Get("takes"))
 		}
 	}
 	return excluding

@@ -200,11 +200,6 @@ func onInbox[F any](do func(context.Context, *task, *webhook.Inbox, F, []string)
 	}
 }
 
-// webhookArg is the argument of a command about a webhook.
-func webhookArg(doing string) cobra.PositionalArgs {
-	return oneArg("the webhook to " + doing + ", as 'zonedeck webhook list' names it")
-}
-
 type webhookListFlags struct {
 	Filter string `flag:"filter"`
 	Limit  int    `flag:"limit" default:"1000" help:"how many of the newest webhooks to list; 0 for all"`
@@ -312,9 +307,8 @@ func (t *task) streamWebhooks(ctx context.Context, in *webhook.Inbox, filter web
 
 func (a *app) webhookShowCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
-		use:   "show ID",
+		use:   "show WEBHOOK",
 		short: "Show a webhook: its sender, its headers, and what came of it",
-		args:  webhookArg("show"),
 		needs: noProfile[jsonFlag],
 		run: onInbox(func(ctx context.Context, _ *task, in *webhook.Inbox, _ jsonFlag, args []string) (printed, error) {
 			d, err := in.Get(ctx, args[0])
@@ -356,9 +350,8 @@ type markFlags struct {
 
 func (a *app) webhookMarkCommand() *cobra.Command {
 	return command(a, spec[markFlags]{
-		use:   "mark ID",
+		use:   "mark WEBHOOK",
 		short: "Bookmark a webhook, so that it is never cleaned up",
-		args:  webhookArg("bookmark"),
 		needs: noProfile[markFlags],
 		run: onInbox(func(ctx context.Context, _ *task, in *webhook.Inbox, f markFlags, args []string) (printed, error) {
 			done := args[0] + " is bookmarked"
@@ -377,14 +370,13 @@ type replayFlags struct {
 
 func (a *app) webhookReplayCommand() *cobra.Command {
 	return command(a, spec[replayFlags]{
-		use:   "replay ID --to ADDRESS",
+		use:   "replay WEBHOOK --to ADDRESS",
 		short: "Send a webhook again, to an address of this machine",
 		long: `Sends the bytes and headers of a webhook as they came, except secret headers:
 their values are not kept.
 
 An address of another machine is refused, and redirects are not followed. Exit
 code 1: the receiver did not answer with success.`,
-		args: webhookArg("replay"),
 		check: func(f *replayFlags, _ []string) error {
 			if f.To == "" {
 				return usage("--to is missing: name an address of this machine, for example http://127.0.0.1:8080/hook")

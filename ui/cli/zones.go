@@ -16,7 +16,7 @@ import (
 )
 
 type ratesFlags struct {
-	Key  string   `flag:"key" help:"key of the inventory to ask with, of level FINANCE or ADMIN (default: the profile's)"`
+	Key  string   `flag:"key" takes:"key" help:"key of the inventory to ask with, of level FINANCE or ADMIN (default: the profile's)"`
 	Save bool     `flag:"save" help:"write the rates into the profile"`
 	Set  []string `flag:"set" list:"comma" help:"write these rates into the profile, and ask nothing: ZONE=1.5 is dollars for 1,000 requests, ZONE=8/GB for 10^9 bytes"`
 	reasonFlag

@@ -15,13 +15,13 @@ import (
 )
 
 type passwordFlags struct {
-	Key     string   `flag:"key" help:"key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)"`
+	Key     string   `flag:"key" takes:"key" help:"key of the inventory to change the password by, of level ADMIN, OPS or LIMIT (default: the profile's)"`
 	Rotate  bool     `flag:"rotate" help:"rotate the password, or go on with its rotation"`
 	Again   bool     `flag:"again" help:"without a terminal: rotate the password once more though its last rotation is done"`
 	Pipe    string   `flag:"pipe" help:"when a person has to put the new password somewhere, give it to this command on its standard input instead, then check again"`
 	Value   string   `flag:"value" help:"reference (env:, cmd:, keyring:, file:) to the new password that the zone's access details showed, where no call changes it"`
 	Vouch   []string `flag:"vouch" help:"vouch for the step of this name (repeatable)"`
-	Scan    []string `flag:"scan" help:"search this folder too for files that hold the password (repeatable)"`
+	Scan    []string `flag:"scan" takes:"folder" help:"search this folder too for files that hold the password (repeatable)"`
 	Report  bool     `flag:"report" help:"only print the record of the password's newest rotation, as Markdown or --json"`
 	Abandon bool     `flag:"abandon" help:"end the rotation of the password; a new password that no reference gives yet is taken back"`
 	Reason  string   `flag:"admin-reason" help:"why an ADMIN key is used; shown in History"`
@@ -51,8 +51,7 @@ with it), finish (the old one is removed and seen to be refused). Every step is
 recorded on disk before and after it is taken, so the same command goes on with a
 rotation that was left or killed. If it fails before a reference was set, it is
 taken back. Neither password is ever shown.`,
-		args: oneArg("the zone with the password"),
-		run:  zonesPassword,
+		run: zonesPassword,
 	})
 }
 

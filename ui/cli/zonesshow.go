@@ -30,12 +30,11 @@ for each. The profile's dialect has to know the calls.
 Traffic needs a key whose level sees usage, the addresses one that sees IP
 lists, costs FINANCE or ADMIN. A part that is not shown says why. No password is
 shown.`,
-		args: func(cmd *cobra.Command, args []string) error {
-			err := oneArg("the name of a zone")(cmd, args)
-			if err == nil {
-				_, err = model.ParseZoneName(args[0])
+		check: func(_ *askFlag, args []string) error {
+			if _, err := model.ParseZoneName(args[0]); err != nil {
+				return usage("%w", err)
 			}
-			return err
+			return nil
 		},
 		run: func(ctx context.Context, t *task, f askFlag, args []string) (printed, error) {
 			z, err := t.Overview.GetZone(ctx, f.Key, model.ZoneName(args[0]))

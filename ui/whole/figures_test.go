@@ -50,13 +50,18 @@ func timed(b *testing.B, env []string, name string, args ...string) time.Duratio
 func BenchmarkVersionCommand(b *testing.B) {
 	env := environment(b.TempDir())
 	zonedeck := program(b)
-	var ours, nothing []time.Duration
+	var ours, nothing, zones, fetches []time.Duration
+	timed(b, env, zonedeck, "request", "http://lab.test/ok", "--zone", "unlocker_demo")
 	for b.Loop() {
 		nothing = append(nothing, timed(b, env, "true"))
 		ours = append(ours, timed(b, env, zonedeck, "version"))
+		zones = append(zones, timed(b, env, zonedeck, "__complete", "request", "--zone", ""))
+		fetches = append(fetches, timed(b, env, zonedeck, "__complete", "har", ""))
 	}
 	b.ReportMetric(median(ours), "ms/version")
 	b.ReportMetric(median(nothing), "ms/true")
+	b.ReportMetric(median(zones), "ms/zones")
+	b.ReportMetric(median(fetches), "ms/fetches")
 }
 
 // BenchmarkRequestBesideCurl makes the same call with curl and with zonedeck: a

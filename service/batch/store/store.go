@@ -144,6 +144,9 @@ CREATE TABLE batch_counts (
 const columns = `id, name, profile, plan, created, changed, ended, items, duplicates, slices, digest, state, reason, at_once, rate, cap, spent, queued, tally, pace,
 	(SELECT COALESCE(SUM(reserved), 0) FROM batch_workers WHERE batch = batches.id)`
 
+// Named asks the newest batches for database.Names.
+const Named = "SELECT CASE WHEN name <> '' THEN name ELSE id END, items || ' items, ' || state FROM batches ORDER BY created DESC LIMIT 200"
+
 // Store is an open store.
 type Store struct {
 	work.Queue

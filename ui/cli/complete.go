@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/batch/store"
+	"zonedeck/service/config"
+	"zonedeck/service/database"
+	"zonedeck/service/dialect"
+	"zonedeck/service/drift"
+	"zonedeck/service/export"
+	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
+	"zonedeck/service/profiles"
+	"zonedeck/service/saved"
+	"zonedeck/service/webhook"
+)
+
+// completePatience is how long a shell waits for names at most.
+const completePatience = time.Second
+
+// kinds are what flags and arguments can take. One that is neither is a list of words, as in "json|csv".
+const kinds = "zone key profile job batch webhook dataset collector fetch request class program dialect color field file folder output data"
+
+// completeArgs completes the arguments by the words of the usage line: "rows JOB|FILE", "check [COLLECTOR…]". Those in
+// capitals are kinds, or, like NAME, something that nobody can know.
+func (a *app) completeArgs(cmd *cobra.Command) {
+	places := arguments(cmd.Use)
+	for i, place := range places {
+		parts := strings.Split(strings.Trim(place, "[]"), "|")
+		places[i] = strings.ToLower(strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+			kind := strings.ToLower(strings.TrimSuffix(part, "…"))
+			return (kind != part || kind == "-") && !slices.Contains(strings.Fields(kinds), kind)
+		}), "|"))
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		at := len(args)
+		if n := len(places); n > 0 && strings.HasSuffix(places[n-1], "…") {
+			at = min(at, n-1)
+		}
+		if at >= len(places) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.complete(cmd.Context(), strings.TrimSuffix(places[at], "…"), typed)
+	}
+}
+
+// completeFlag completes a flag by its kind.
+func (a *app) completeFlag(cmd *cobra.Command, name, kind string) {
+	err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.complete(cmd.Context(), kind, typed)
+	})
+	if known := slices.Contains(strings.Fields(kinds), kind); err != nil || !known && kind != "" && !strings.Contains(kind, "|") {
+		panic(fmt.Sprintf("flag %s takes %s: %v", name, kind, err)) // a mistake in the tag
+	}
+}
+
+// complete offers what a kind, or several with "|" between them, can be, from the files of this machine alone. Whatever goes
+// wrong, a shell is told nothing. Behind a comma the next one of a list is completed.
+func (a *app) complete(ctx context.Context, kind, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	ctx, cancel := context.WithTimeout(ctx, completePatience)
+	defer cancel()
+	var out []cobra.Completion
+	for kind := range strings.SplitSeq(kind, "|") {
+		switch kind {
+		case "file", "folder", "output", "data":
+			directive = cobra.ShellCompDirectiveDefault
+			continue
+		}
+		for _, name := range a.names(ctx, kind) {
+			value := before + name[0]
+			// What a shell would expand is not offered: a part that several names share goes into the line as it is.
+			if name[0] != "" && !strings.ContainsAny(value, "$`\"'\\;|&<>(){}[]*?!#~^ ") && strings.HasPrefix(value, typed) && !strings.Contains(","+before, ","+name[0]+",") && printable(value) == value {
+				out = append(out, cobra.CompletionWithDesc(value, model.Cut(printable(name[1]), 60)))
+			}
+		}
+	}
+	return out, directive
+}
+
+// printable drops what a terminal would obey or hide.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// names are the names of a kind, each with what it stands for. A kind that is none is a word of a list.
+func (a *app) names(ctx context.Context, kind string) (names [][2]string) {
+	paths := config.FindPaths(a.Getenv)
+	words := func(words ...string) (names [][2]string) {
+		for _, word := range words {
+			names = append(names, [2]string{word})
+		}
+		return names
+	}
+	stored := func(path, query string) [][2]string {
+		if s := a.look(ctx, false); s == nil || s.OnServer() {
+			return nil // a server is not asked
+		}
+		names, _ := database.Names(ctx, path, query)
+		return names
+	}
+	switch kind {
+	case "job":
+		return stored(paths.LedgerFile(), ledger.Named)
+	case "batch":
+		return stored(paths.BatchesFile(), store.Named)
+	case "webhook":
+		return stored(paths.InboxFile(), webhook.Named)
+	case "fetch":
+		names, _ = database.Names(ctx, paths.JournalFile(), journal.Named)
+	case "collector":
+		names, _ = database.Names(ctx, paths.DriftFile(), drift.Named)
+	case "request":
+		all, _ := saved.New(paths.RequestsDir()).List(ctx)
+		for _, e := range all {
+			names = append(names, [2]string{e.Name, string(e.Request.Zone.Name)})
+		}
+	case "zone", "key", "dataset", "profile":
+		if s := a.look(ctx, kind == "profile"); s != nil {
+			return namesOf(s, kind)
+		}
+	case "class":
+		for _, c := range model.Classes() {
+			names = append(names, [2]string{string(c), c.Label()})
+		}
+	case "program":
+		return words(export.Names()...)
+	case "dialect":
+		return words(dialect.Names()...)
+	case "color":
+		return words(model.Colors()...)
+	case "field":
+		return words(strings.Split(profiles.Clearable, ", ")...)
+	default:
+		return words(kind)
+	}
+	return names
+}
+
+// look opens the service to look names up; nil if it cannot be opened, or its configuration comes through a pipe.
+func (a *app) look(ctx context.Context, none bool) *service.Service {
+	if name := a.config(); name != "" {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+	}
+	o := a.options(needs{none: none})
+	o.Look, o.Ask, o.Say = true, nil, func(string, ...any) {}
+	s, err := service.Open(ctx, o)
+	if err != nil {
+		return nil
+	}
+	_ = s.Close(ctx) // it has opened no file to write to
+	return s
+}
+
+// namesOf are the names of a kind that configuration and inventory have.
+func namesOf(s *service.Service, kind string) (names [][2]string) {
+	zones, keys := s.Base.Zones, s.Keys.Inventory().All()
+	if s.Local != nil {
+		var demo []model.Key
+		zones, demo = s.Local.Announced()
+		keys = append(demo, keys...)
+	}
+	switch kind {
+	case "profile":
+		for _, name := range s.Configuration().InOrder() {
+			p, _ := s.Configuration().Profile(name)
+			names = append(names, [2]string{name, p.BaseURL})
+		}
+		names = append(names, [2]string{model.LocalName, "the embedded emulator"})
+	case "zone":
+		for _, z := range zones {
+			names = append(names, [2]string{string(z.Name), z.Product.String()})
+		}
+	case "key":
+		for _, k := range keys {
+			names = append(names, [2]string{k.Name, k.Level.String()})
+		}
+	case "dataset":
+		for _, d := range s.KnownDatasets() {
+			names = append(names, [2]string{cmp.Or(d.ID, d.Name), d.Title()})
+		}
+	}
+	return names
+}
