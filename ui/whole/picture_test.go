@@ -150,7 +150,7 @@ func drawRow(b *strings.Builder, y int, cell func(x int) *uv.Cell, line string) 
 		if c == nil {
 			break
 		}
-		if !c.Style.Equal(&style) && !(r == ' ' && plain(c.Style) && plain(style)) {
+		if !c.Style.Equal(&style) && (r != ' ' || !plain(c.Style) || !plain(style)) {
 			flush()
 			style = c.Style
 		}

@@ -1,0 +1,1 @@
+curl 'http://lab.test/ok' -H 'Accept-Language: de'
