@@ -83,7 +83,7 @@ func parseCommands(t *testing.T, text string, atLeast int) {
 		if !strings.HasPrefix(line, "zonedeck ") {
 			continue
 		}
-		line, _, _ = strings.Cut(line, " #")
+		line = regexp.MustCompile(` [#<>].*`).ReplaceAllString(line, "")
 		words, err := keystore.SplitArgs(line)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
