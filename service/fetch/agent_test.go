@@ -74,7 +74,7 @@ func TestAToolFetchesAPage(t *testing.T) {
 	keep, j, dir := withJournal(t)
 	ft := newFetcher(t, p, keep)
 	r := fetched(t, ft, page())
-	servicetest.WantVerdict(t, r, model.ClassOK, "")
+	wantVerdict(t, r, model.ClassOK, "")
 	if got, want := string(r.Body.Bytes), "# Page of http://lab.test/ok"; got != want || r.ContentType != "text/plain; charset=utf-8" {
 		t.Errorf("body %q of type %s", got, r.ContentType)
 	}
@@ -154,7 +154,7 @@ func TestEveryWayThatAToolFailsHasItsClass(t *testing.T) {
 			}
 			q.Retries = 0
 			r := fetched(t, newFetcher(t, p), q)
-			servicetest.WantVerdict(t, r, c.class, c.cause)
+			wantVerdict(t, r, c.class, c.cause)
 			if r.ServiceStatus != 0 && r.Header.Get("Date") == "" {
 				t.Errorf("the headers of the answer that decided are %v", r.Header)
 			}
@@ -268,7 +268,7 @@ func TestAToolThatDoesNotAnswerIsATimeout(t *testing.T) {
 		q := page()
 		q.Retries = 0
 		r := fetched(t, ft, q)
-		servicetest.WantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
+		wantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := ft.Fetch(ctx, q, nil); !errors.Is(err, context.DeadlineExceeded) {

@@ -55,7 +55,7 @@ func BenchmarkFetch(b *testing.B) {
 	b.Run("service", func(b *testing.B) {
 		c := newFetcher(b, p)
 		for b.Loop() {
-			if res, err := c.Fetch(b.Context(), servicetest.Ask(p, "unlocker1"), nil); err != nil || res.Diagnosis.Class != model.ClassOK {
+			if res, err := c.Fetch(b.Context(), askFor(p, "unlocker1"), nil); err != nil || res.Diagnosis.Class != model.ClassOK {
 				b.Fatal(res.Diagnosis, err)
 			}
 		}

@@ -35,7 +35,7 @@ func TestABodyGoesWhereItIsToWhateverTheCacheIs(t *testing.T) {
 	}
 	change, j, _ := withJournal(t)
 	c := newFetcher(t, p, change, func(o *Config) { o.Bodies.Dir = cache })
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.BodyFile, r.Retries = page, 1
 	res := fetched(t, c, r)
 	got, err := os.ReadFile(page)
@@ -52,7 +52,7 @@ func TestABodyGoesWhereItIsToWhateverTheCacheIs(t *testing.T) {
 
 func TestABodyWhosePlaceIsTakenStaysBesideIt(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 2<<20)) })
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.BodyFile = filepath.Join(t.TempDir(), "page.html")
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, func(e Event) {
 		if e.Phase == PhaseDone {

@@ -125,7 +125,7 @@ func TestTheRemoteBrowserShowsAPage(t *testing.T) {
 	q.Country, q.Required = "de", []string{".price", ".missing"}
 	q.Retries = 0
 	r := fetched(t, newFetcher(t, p, keep), q)
-	servicetest.WantVerdict(t, r, model.ClassParsingDrift, model.CauseMissingFields)
+	wantVerdict(t, r, model.ClassParsingDrift, model.CauseMissingFields)
 	if string(r.Body.Bytes) != png || r.ContentType != "image/png" || r.Status != 200 || r.ServiceStatus != 101 || r.Header.Get("X-From") != "page" ||
 		!slices.Equal(r.Header.Values("Set-Cookie"), []string{"a=1", "_abck=2"}) {
 		t.Errorf("body %q of type %s, statuses %d and %d, header %v", r.Body.Bytes, r.ContentType, r.Status, r.ServiceStatus, r.Header)
@@ -206,7 +206,7 @@ func TestEveryWayThatTheRemoteBrowserFailsHasItsClass(t *testing.T) {
 			q := visit(p)
 			q.Retries = 0
 			r := fetched(t, newFetcher(t, p), q)
-			servicetest.WantVerdict(t, r, c.class, c.cause)
+			wantVerdict(t, r, c.class, c.cause)
 			got := ""
 			for _, e := range r.Diagnosis.Evidence {
 				if e.Kind == "error" || e.Note() != "" {
@@ -267,7 +267,7 @@ func TestADialogOfThePageIsAnsweredAndAHangingPageIsATimeout(t *testing.T) {
 		q := visit(p)
 		q.Retries = 0
 		r := fetched(t, ft, q)
-		servicetest.WantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
+		wantVerdict(t, r, model.ClassTimeout, model.CauseClientTimeout)
 		if got := strings.Join(d.seen, " "); !strings.HasSuffix(got, "Page.navigate Page.handleJavaScriptDialog") || len(r.Phases) != 3 {
 			t.Errorf("it was sent %s; phases %v", got, r.Phases)
 		}

@@ -63,8 +63,8 @@ func TestWaitingEndsWhenTheOutcomesAreWritten(t *testing.T) {
 			t.Errorf("nothing is under way, and the wait ends with %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { noerr.Want(t, noerr.From(c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil))) }()
-		go func() { _, _ = c.Fetch(ctx, servicetest.Ask(p, "unlocker1"), nil) }() // it is cancelled
+		go func() { noerr.Want(t, noerr.From(c.Fetch(t.Context(), askFor(p, "unlocker1"), nil))) }()
+		go func() { _, _ = c.Fetch(ctx, askFor(p, "unlocker1"), nil) }() // it is cancelled
 		go func() {
 			_, _ = c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)
 		}()

@@ -225,7 +225,7 @@ func TestOneCellIsStoppedAndCatchesUp(t *testing.T) {
 
 func TestAKeyWithoutItsValueLeavesTheOtherCells(t *testing.T) {
 	locked := errors.New("the keyring is locked")
-	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a page") })})
+	p := nativeProfile(t, &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a page") })})
 	ft := newFetcher(t, p, func(c *Config) {
 		base := c.Source
 		c.Source = servicetest.Source{

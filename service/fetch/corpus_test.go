@@ -120,7 +120,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, r *http.Request) {
 		byName[strings.TrimPrefix(r.URL.Path, "/")].send(w)
 	})
-	proxied := servicetest.NativeProfile(t, &servicetest.Proxy{Target: dial})
+	proxied := nativeProfile(t, &loopProxy{Target: dial})
 	proxied.CA = ca
 	ways := map[model.Via]struct {
 		p  model.Profile
@@ -129,7 +129,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 	prepared := map[string]*Prepared{}
 	for via, way := range ways {
 		for _, format := range []model.Format{model.FormatRaw, model.FormatJSON} {
-			r := servicetest.Ask(way.p, "dc1")
+			r := askFor(way.p, "dc1")
 			r.Via, r.Format, r.URL = via, format, "https://example.com/{{name}}"
 			p := noerr.Try(way.ft.Prepare(t.Context(), r)).Must(t)
 			t.Cleanup(p.Close)
@@ -143,7 +143,7 @@ func TestTheCorpusOverSockets(t *testing.T) {
 				if o := c.Outcome; via == model.ViaAPI && !c.raw && o.Charset+o.Undecoded != "" {
 					return // a text in JSON is in UTF-8
 				}
-				r := servicetest.Ask(way.p, "dc1")
+				r := askFor(way.p, "dc1")
 				r.Via, r.URL = via, "https://example.com/"+c.Name
 				if via == model.ViaAPI && !c.raw {
 					r.Format = model.FormatJSON

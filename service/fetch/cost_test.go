@@ -24,7 +24,7 @@ func TestAFetchCostsByTheRateOfItsZone(t *testing.T) {
 		if s := priced.cfg.Wire.Spent(); s != (model.Spend{}) {
 			t.Errorf("before the first: %+v", s)
 		}
-		r := servicetest.Ask(p, string(p.Zones[0].Name))
+		r := askFor(p, string(p.Zones[0].Name))
 		r.Retries = -1
 		r.Zone.Rate = model.Rate{} // as an old result has it: the profile's counts
 		res, err := priced.Fetch(t.Context(), r, nil)
@@ -80,7 +80,7 @@ func TestTheCallsOfTestsOfLoginsAreBilledAsFetchesAre(t *testing.T) {
 }
 
 func TestACallThatTheTargetDidNotAnswerCostsNothing(t *testing.T) {
-	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	p := nativeProfile(t, &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 	})})
 	z := servicetest.Zone(p, "dc1")

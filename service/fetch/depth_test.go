@@ -81,7 +81,7 @@ func wrongSecret(context.Context, string) (keystore.Secret, error) {
 }
 
 func TestTheAnswerToConnectIsShownWithoutSecrets(t *testing.T) {
-	p := servicetest.NativeProfile(t, &servicetest.Proxy{Connect: func(req *http.Request, conn net.Conn) bool {
+	p := nativeProfile(t, &loopProxy{Connect: func(req *http.Request, conn net.Conn) bool {
 		_, _ = io.WriteString(conn, "HTTP/1.1 407 No\x1b[2J\r\nx-echo: "+req.Header.Get("Proxy-Authorization")+"\r\nx-twice: "+servicetest.Password+"\r\nContent-Length: 0\r\n\r\n")
 		return false
 	}})
@@ -134,7 +134,7 @@ func TestTheRotationIsMeasuredCallByCall(t *testing.T) {
 	if lines, err := j.Entries(t.Context(), model.HistoryFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "rotation over 6 of 6 calls: 2 addresses in 5 calls, repeat rate 60 %" || lines[0].Zone != "dc1" {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	for _, name := range px.Usernames() {
+	for _, name := range px.usernames() {
 		if name == "" || strings.Contains(name, "session") {
 			t.Errorf("%q", name)
 		}
@@ -149,7 +149,7 @@ func TestAMeasurementWithinASessionNamesIt(t *testing.T) {
 	if err != nil || g.Verdict().Text != "session a1 did not keep its address: it changed at call 3" {
 		t.Errorf("%+v, %v", g, err)
 	}
-	for _, name := range px.Usernames() {
+	for _, name := range px.usernames() {
 		if !strings.HasSuffix(name, "-session-a1") {
 			t.Errorf("%s", name)
 		}
@@ -164,7 +164,7 @@ func TestAMeasurementEndsWhereCallsOnlyRepeatAFailure(t *testing.T) {
 		"too fast":      {http.StatusTooManyRequests, 1, ""},
 		"target errors": {http.StatusInternalServerError, 3, "3 calls in a row failed: "},
 	} {
-		p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tc.status) })})
+		p := nativeProfile(t, &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tc.status) })})
 		g, err := exits(t.Context(), newFetcher(t, p), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, nil)
 		if c := g.Cells[0]; err != nil || len(c.Runs) != tc.calls || c.Ended == "" || !strings.HasPrefix(c.Ended, tc.ended) {
 			t.Errorf("%s: %d calls, ended %q, %v", name, len(c.Runs), c.Ended, err)
@@ -220,7 +220,7 @@ func TestTheLoginsOfTheEmulatorsZones(t *testing.T) {
 
 func TestARowKeepsNothingOfAFailureThatTheNextCallHasNot(t *testing.T) {
 	calls := 0
-	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	p := nativeProfile(t, &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if calls++; calls == 1 {
 			w.Header().Set("X-Brd-Error-Code", "target_40020")
 			w.WriteHeader(http.StatusBadGateway)
@@ -255,7 +255,7 @@ func TestARowOfAZoneThatCannotBeCalledSaysSo(t *testing.T) {
 	p.Zones = []model.Zone{{Name: "nopass", Product: model.ProductISP}, servicetest.Zone(p, "dc1"), {Name: "serp", Product: model.ProductSERP}}
 	g, err := logins(t.Context(), newFetcher(t, p), "http://lab.test/", 99, p.Zones, nil)
 	m := g.Baseline()
-	if err != nil || m.Calls != model.MaxLoginCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxLoginCalls || m.Rows[1].Trust != model.ChainUnknown || len(px.Lines()) != model.MaxLoginCalls {
+	if err != nil || m.Calls != model.MaxLoginCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxLoginCalls || m.Rows[1].Trust != model.ChainUnknown || len(px.lines()) != model.MaxLoginCalls {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if !strings.Contains(m.Rows[2].Problem, "no native access") || g.Verdict().Text != "1 of 1 zones ok, 2 not called" {
@@ -269,7 +269,7 @@ func TestARowOfAZoneThatCannotBeCalledSaysSo(t *testing.T) {
 
 func TestAComparisonOfLoginsThatIsStoppedEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() })})
+	p := nativeProfile(t, &loopProxy{Plain: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() })})
 	if _, err := logins(ctx, newFetcher(t, p), "http://lab.test/", 1, []model.Zone{servicetest.Zone(p, "dc1")}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

@@ -60,10 +60,10 @@ func TestHeadersThatTheContractDoesNotShowAreReadOrCitedAndNeverPassedOver(t *te
 				_, _ = io.WriteString(w, servicetest.Page)
 			})
 			p.Dialect = tc.dialect
-			r := servicetest.Ask(p, "dc1")
+			r := askFor(p, "dc1")
 			r.Retries = 0
 			res := fetched(t, newFetcher(t, p), r)
-			servicetest.WantVerdict(t, res, tc.class, tc.cause)
+			wantVerdict(t, res, tc.class, tc.cause)
 			if res.Status != tc.status || res.Attempts[0].Status != tc.status {
 				t.Errorf("status %d, want %d", res.Status, tc.status)
 			}
@@ -91,10 +91,10 @@ func TestRequiredFieldsAreLookedForInAPageOfUnknownStatus(t *testing.T) {
 		_, _ = io.WriteString(w, servicetest.Page)
 	})
 	p.Dialect = "documented"
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.Required = []string{".no-such-thing"}
 	res := fetched(t, newFetcher(t, p), r)
-	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
+	wantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 }
 
 // A status that a header tells is not the status that the answer has.
@@ -107,7 +107,7 @@ func TestTheStatusOfAnAnswerThroughTheProxyIsNotCalledAHeaders(t *testing.T) {
 		"told by the header": {"403", "403 Forbidden reported by the service"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			p := nativeProfile(t, &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("x-brd-ip", "203.0.113.8")
 				status := http.StatusForbidden
 				if tc.head != "" {
@@ -123,7 +123,7 @@ func TestTheStatusOfAnAnswerThroughTheProxyIsNotCalledAHeaders(t *testing.T) {
 			if told {
 				cause = ""
 			}
-			servicetest.WantVerdict(t, res, model.ClassAccessRestricted, cause)
+			wantVerdict(t, res, model.ClassAccessRestricted, cause)
 			d := res.Diagnosis
 			choose := slices.ContainsFunc(d.Steps, func(s model.Step) bool { return s.Action == model.ActionDialect })
 			if d.Evidence[0].Text != tc.want || strings.Contains(d.Summary, "header") != told || choose != told {

@@ -26,7 +26,7 @@ func TestAFullDiskCutsABodyWhereItsFileEnds(t *testing.T) {
 	servicetest.LimitFiles(t, room)
 	dir := t.TempDir()
 	for _, file := range []string{"", filepath.Join(dir, "page.html")} {
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		r.BodyFile = file
 		res := fetched(t, c, r)
 		got, err := os.ReadFile(res.Body.File)

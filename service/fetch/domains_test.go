@@ -22,7 +22,7 @@ func TestATargetOutsideTheAllowedDomainsIsNotFetched(t *testing.T) {
 		_, _ = w.Write([]byte("<p>a page</p>"))
 	}, func(t *testing.T, c *Fetcher) {
 		ft := newFetcher(t, p, func(conf *Config) { conf.Wire = c.cfg.Wire })
-		r := servicetest.Ask(p, string(p.Zones[0].Name))
+		r := askFor(p, string(p.Zones[0].Name))
 		r.URL = "https://other.example/"
 		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, config.ErrDomain) || !errors.Is(err, model.ErrRequest) {
 			t.Errorf("a fetch: %v", err)

@@ -37,7 +37,7 @@ func TestEveryProductsZoneFetchesFromTheEmulator(t *testing.T) {
 						return
 					}
 					res := fetched(t, c, r)
-					servicetest.WantVerdict(t, res, model.ClassOK, "")
+					wantVerdict(t, res, model.ClassOK, "")
 					if res.Status != 200 || res.Body.Size == 0 || len(res.Attempts) != 1 {
 						t.Errorf("status %d, %d bytes, %d attempts", res.Status, res.Body.Size, len(res.Attempts))
 					}
@@ -79,7 +79,7 @@ func TestEveryPageOfTheLabHasItsClass(t *testing.T) {
 					r.Timeout = 200 * time.Millisecond
 				}
 				res := fetched(t, c, r)
-				servicetest.WantVerdict(t, res, want.class, want.cause)
+				wantVerdict(t, res, want.class, want.cause)
 				if res.Status != want.status {
 					t.Errorf("status %d, want %d", res.Status, want.status)
 				}
@@ -128,10 +128,10 @@ func TestEveryKeyOfTheEmulator(t *testing.T) {
 		"expired-user":   {model.ClassOutside, model.CauseKeyRejected},
 	} {
 		res := fetched(t, c, model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Key: key})
-		t.Run(key, func(t *testing.T) { servicetest.WantVerdict(t, res, want.class, want.cause) })
+		t.Run(key, func(t *testing.T) { wantVerdict(t, res, want.class, want.cause) })
 	}
 	res := fetched(t, c, model.FetchRequest{Zone: model.Zone{Name: "nobody"}, URL: "http://lab.test/ok"})
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseRequestRefused)
+	wantVerdict(t, res, model.ClassOutside, model.CauseRequestRefused)
 }
 
 func TestEverythingTheDialectSendsReachesTheLab(t *testing.T) {
@@ -145,7 +145,7 @@ func TestEverythingTheDialectSendsReachesTheLab(t *testing.T) {
 		r.Zone, r.URL, r.Method, r.Body, r.Country = z, "http://lab.test/whoami", "POST", "hello=1", "de"
 		r.Header = map[string][]string{"X-Lab": {"seen"}}
 		res := fetched(t, c, r)
-		servicetest.WantVerdict(t, res, model.ClassOK, "")
+		wantVerdict(t, res, model.ClassOK, "")
 		for _, want := range []string{"POST", "hello=1", "seen"} {
 			if !strings.Contains(string(res.Body.Bytes), want) {
 				t.Errorf("%s %s: the lab did not see %q: %s", r.Via, r.Format, want, res.Body.Bytes)
@@ -159,7 +159,7 @@ func TestLargePageOfTheLabIsStreamed(t *testing.T) {
 	z, _ := p.Zone("datacenter_demo")
 	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
 		res := fetched(t, c, model.FetchRequest{Zone: z, URL: "http://lab.test/large?mb=5", Via: via})
-		servicetest.WantVerdict(t, res, model.ClassOK, "")
+		wantVerdict(t, res, model.ClassOK, "")
 		if res.Body.Size < 5<<20 || res.Body.File == "" || res.Body.Cut {
 			t.Errorf("%s: body %d bytes in %q", via, res.Body.Size, res.Body.File)
 		}

@@ -25,7 +25,7 @@ func TestABodyOnDiskIsClosedWhenItHasBeenRead(t *testing.T) {
 	})
 	c := newFetcher(t, p, func(c *Config) { c.Bodies.Memory = 1 << 10 })
 	for _, format := range []model.Format{model.FormatRaw, model.FormatJSON} {
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		r.Format, r.Required = format, []string{".price"}
 		res, err := c.Fetch(t.Context(), r, nil)
 		if err != nil || res.Body.File == "" || len(res.Fields) != 1 || !res.Fields[0].Found {

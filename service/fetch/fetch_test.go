@@ -73,10 +73,10 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 				_, _ = io.WriteString(w, tc.body)
 			})
 			c := newFetcher(t, p)
-			r := servicetest.Ask(p, "unlocker1")
+			r := askFor(p, "unlocker1")
 			r.Retries = 1
 			res := fetched(t, c, r)
-			servicetest.WantVerdict(t, res, tc.class, tc.cause)
+			wantVerdict(t, res, tc.class, tc.cause)
 			if res.Status != tc.target || res.ServiceStatus != tc.status {
 				t.Errorf("status %d, service status %d; want %d, %d", res.Status, res.ServiceStatus, tc.target, tc.status)
 			}
@@ -96,7 +96,7 @@ func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {
 	p := servicetest.Profile("http://127.0.0.1:1")
 	p.Dialect = "documented"
 	c := newFetcher(t, p)
-	base := servicetest.Ask(p, "unlocker1")
+	base := askFor(p, "unlocker1")
 	for name, tc := range map[string]struct {
 		field  string
 		change func(*model.FetchRequest)
@@ -147,7 +147,7 @@ func TestALargeBodyGoesToAFile(t *testing.T) {
 	})
 	c := newFetcher(t, p)
 	var told int64
-	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), func(e Event) { told = max(told, e.Bytes) })
+	res, err := c.Fetch(t.Context(), askFor(p, "unlocker1"), func(e Event) { told = max(told, e.Bytes) })
 	noerr.Must(t, err)
 	sum := sha256.Sum256(want)
 	if res.Body.Size != int64(len(want)) || res.Body.SHA256 != hex.EncodeToString(sum[:]) || res.Body.Bytes != nil {
@@ -171,7 +171,7 @@ func TestALargeBodyGoesToAFile(t *testing.T) {
 func TestABodyAboveTheCapIsCutAndHasANote(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 300<<10)) })
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Memory, o.Bodies.Cap = 64<<10, 100<<10 })
-	res := fetched(t, c, servicetest.Ask(p, "unlocker1"))
+	res := fetched(t, c, askFor(p, "unlocker1"))
 	if !res.Body.Cut || res.Body.Incomplete || res.Body.Size != 100<<10 {
 		t.Errorf("body %+v, want it cut at the cap", res.Body.Size)
 	}
@@ -189,7 +189,7 @@ func TestABodyThatDoesNotFitOnDiskIsCutAndKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a file where the folder should be")
 	noerr.Must(t, os.WriteFile(file, nil, 0o600))
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Dir = file })
-	res := fetched(t, c, servicetest.Ask(p, "unlocker1"))
+	res := fetched(t, c, askFor(p, "unlocker1"))
 	if !res.Body.Cut || len(res.Body.Bytes) == 0 || int64(len(res.Body.Bytes)) != res.Body.Size {
 		t.Errorf("cut %v with %d of %d bytes in memory", res.Body.Cut, len(res.Body.Bytes), res.Body.Size)
 	}
@@ -200,8 +200,8 @@ func TestBodyThatEndsEarlyIsIncomplete(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, servicetest.Page)
 	})
-	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseIncomplete)
+	res := fetched(t, newFetcher(t, p), askFor(p, "unlocker1"))
+	wantVerdict(t, res, model.ClassOutside, model.CauseIncomplete)
 	if !res.Body.Incomplete || res.Body.Size != int64(len(servicetest.Page)) {
 		t.Errorf("body %+v", res.Body)
 	}
@@ -229,7 +229,7 @@ func TestCompressedBodyIsInflatedWithinBounds(t *testing.T) {
 		_, _ = w.Write(small)
 	})
 	c := newFetcher(t, p)
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	res, err := c.Fetch(t.Context(), r, nil)
 	if err != nil || string(res.Body.Bytes) != servicetest.Page {
 		t.Fatalf("body %q: %v", res.Body.Bytes, err)
@@ -252,7 +252,7 @@ func TestJSONFormatIsUnwrapped(t *testing.T) {
 				})
 			})
 			c := newFetcher(t, p)
-			r := servicetest.Ask(p, "unlocker1")
+			r := askFor(p, "unlocker1")
 			r.Format = model.FormatJSON
 			res := fetched(t, c, r)
 			got := res.Body.Bytes
@@ -277,10 +277,10 @@ func TestAHeaderInsideTheJSONFormNamesTheDefence(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"status_code":405,"headers":{"x-amzn-waf-action":"captcha"},"body":"no"}`)
 	})
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Format = model.FormatJSON
 	res := fetched(t, newFetcher(t, p), r)
-	servicetest.WantVerdict(t, res, model.ClassCaptcha, "")
+	wantVerdict(t, res, model.ClassCaptcha, "")
 	if ev := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(ev, "x-amzn-waf-action: captcha") {
 		t.Errorf("evidence %s", ev)
 	}
@@ -291,14 +291,14 @@ func TestClientTimeoutIsATimeoutAndCancelIsNot(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}, func(t *testing.T, c *Fetcher) {
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Timeout = time.Minute
 		began := time.Now()
 		res, err := c.Fetch(t.Context(), r, nil)
 		if err != nil || time.Since(began) != r.Timeout {
 			t.Fatalf("after %s: %v", time.Since(began), err)
 		}
-		servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
+		wantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
@@ -318,7 +318,7 @@ func TestTheTimeoutOfAProductIsTheProfiles(t *testing.T) {
 		p := noerr.Try(c.cfg.Source.Profile(t.Context())).Must(t)
 		p.Timeouts = model.Timeouts{model.ProductUnlocker: 7 * time.Second}
 		c.cfg.Source = exchange.As(c.cfg.Source, p)
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		for own, want := range map[time.Duration]struct {
 			took time.Duration
 			step string
@@ -353,10 +353,10 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}, func(t *testing.T, c *Fetcher) {
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Timeout = time.Minute
 		res := fetched(t, c, r)
-		servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
+		wantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
 		if !res.Body.Incomplete || res.Body.Size != 6 {
 			t.Errorf("body %+v", res.Body)
 		}
@@ -365,8 +365,8 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 
 func TestAnUnreachableServiceIsANetworkFault(t *testing.T) {
 	p := servicetest.Profile("http://127.0.0.1:1")
-	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseNetwork)
+	res := fetched(t, newFetcher(t, p), askFor(p, "unlocker1"))
+	wantVerdict(t, res, model.ClassOutside, model.CauseNetwork)
 	if res.Timing.TLS != -1 || res.Timing.ProxyConnect != -1 || res.Timing.FirstByte != -1 || res.Timing.Total < 0 {
 		t.Errorf("timing %+v", res.Timing)
 	}
@@ -384,15 +384,15 @@ func TestMissingFieldsAreParsingDrift(t *testing.T) {
 		_, _ = io.WriteString(w, `<h1 class="name">Kettle</h1>`)
 	})
 	c := newFetcher(t, p)
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Required = []string{".name", ".price"}
 	res := fetched(t, c, r)
-	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
+	wantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 	if len(res.Fields) != 2 || !res.Fields[0].Found || res.Fields[1].Found {
 		t.Errorf("fields %+v", res.Fields)
 	}
 	r.URL, r.Format, r.Required = "http://lab.test/wrapped", model.FormatJSON, []string{".price"}
-	servicetest.WantVerdict(t, fetched(t, c, r), model.ClassOK, "")
+	wantVerdict(t, fetched(t, c, r), model.ClassOK, "")
 	r.Required = []string{"<"}
 	var re *model.RequestError
 	if _, err := c.Fetch(t.Context(), r, nil); !errors.As(err, &re) || re.Field() != "required" {
@@ -410,7 +410,7 @@ func TestBodiesOfEarlierAttemptsAreRemoved(t *testing.T) {
 		_, _ = w.Write(bytes.Repeat([]byte("x"), 2<<20))
 	})
 	c := newFetcher(t, p)
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Retries = 1
 	res := fetched(t, c, r)
 	files, err := os.ReadDir(c.cfg.Bodies.Dir)
@@ -429,7 +429,7 @@ func TestCancelledFetchLeavesALineAndNoFile(t *testing.T) {
 	})
 	change, j, _ := withJournal(t)
 	c := newFetcher(t, p, change)
-	_, err := c.Fetch(ctx, servicetest.Ask(p, "unlocker1"), func(e Event) {
+	_, err := c.Fetch(ctx, askFor(p, "unlocker1"), func(e Event) {
 		if e.Bytes > 2<<20 {
 			cancel()
 		}

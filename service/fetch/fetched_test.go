@@ -33,7 +33,7 @@ func TestAFetchWithRequiredFieldsIsHandedOn(t *testing.T) {
 		got = append(got, r)
 		return errors.New("the disk is full") // is the log's alone
 	})
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	for _, required := range [][]string{nil, {".name", ".price"}} {
 		r.Required = required
 		noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))

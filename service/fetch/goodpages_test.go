@@ -10,7 +10,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/model/modeltest"
-	"zonedeck/service/servicetest"
 )
 
 // notGood are the beginnings of the lab's addresses that are there to fail, to be slow or to answer something else than a page.
@@ -47,7 +46,7 @@ func TestNoGoodPageIsCalledAWall(t *testing.T) {
 		if good[path] || slices.ContainsFunc(notGood, func(b string) bool { return strings.HasPrefix(path, b) }) {
 			continue
 		}
-		r := servicetest.Ask(p, "unlocker_demo")
+		r := askFor(p, "unlocker_demo")
 		r.URL = "http://lab.test" + path
 		res := fetched(t, c, r)
 		if res.Status < 200 || res.Status > 299 {

@@ -109,7 +109,7 @@ func TestHostileAnswersHaveAVerdict(t *testing.T) {
 		answer := mutate(random, slices.Clone(plain[random.IntN(len(plain))]))
 		next <- answer
 		f := newFetcher(t, p) // a breaker of its own
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		r.Retries, r.Timeout = 0, time.Minute
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		got, err := f.Fetch(ctx, r, nil)

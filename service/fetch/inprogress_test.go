@@ -38,7 +38,7 @@ func TestAnAnswerThatIsStillInTheMaking(t *testing.T) {
 			noerr.Want(t, noerr.From(w.Write([]byte(building))))
 		})
 		p.Dialect = c.dialect
-		r := servicetest.Ask(p, "dc1")
+		r := askFor(p, "dc1")
 		r.Via, r.Format, r.Retries = model.ViaAPI, c.format, 2
 		d := fetched(t, newFetcher(t, p), r).Diagnosis
 		if d.Cause != c.cause || d.OK() != (c.cause == "") || asked.Load() != 1 {

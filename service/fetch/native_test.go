@@ -18,7 +18,7 @@ import (
 )
 
 func native(p model.Profile, url string) model.FetchRequest {
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.Via, r.URL = model.ViaNative, url
 	return r
 }
@@ -31,18 +31,18 @@ func TestFetchThroughATunnel(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, servicetest.Page)
 	})
-	px := &servicetest.Proxy{Target: dial}
-	p := servicetest.NativeProfile(t, px)
+	px := &loopProxy{Target: dial}
+	p := nativeProfile(t, px)
 
 	res := fetched(t, newFetcher(t, p), native(p, "https://example.com/ok"))
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
+	wantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
 	if res.ServiceStatus != 200 || res.Exit != "203.0.113.7" || res.ProxyHeader.Get("X-Brd-Ip") == "" {
 		t.Errorf("the CONNECT answer is lost: %+v", res)
 	}
 
 	p.CA = ca // httptest's certificate is for example.com
 	res = fetched(t, newFetcher(t, p), native(p, "https://example.com/ok"))
-	servicetest.WantVerdict(t, res, model.ClassOK, "")
+	wantVerdict(t, res, model.ClassOK, "")
 	if res.Status != 200 || string(res.Body.Bytes) != servicetest.Page {
 		t.Errorf("status %d, body %q", res.Status, res.Body.Bytes)
 	}
@@ -50,16 +50,16 @@ func TestFetchThroughATunnel(t *testing.T) {
 		t.Errorf("timing %+v", tm)
 	}
 	res = fetched(t, newFetcher(t, p), native(p, "https://other.test/ok"))
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust) // the wrong name
+	wantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust) // the wrong name
 
 	p.CA, p.Verify = "", false
 	res = fetched(t, newFetcher(t, p), native(p, "https://other.test/ok"))
-	servicetest.WantVerdict(t, res, model.ClassOK, "")
+	wantVerdict(t, res, model.ClassOK, "")
 	b, _ := json.Marshal(res.Diagnosis.Evidence)
 	if !strings.Contains(string(b), "verify = false") {
 		t.Errorf("evidence %s does not say that nothing was verified", b)
 	}
-	if got := px.Lines(); got[0] != "CONNECT example.com:443" {
+	if got := px.lines(); got[0] != "CONNECT example.com:443" {
 		t.Errorf("the proxy saw %v", got)
 	}
 }
@@ -97,12 +97,12 @@ func TestEachRefusalOfTheProxyHasItsVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			px := &servicetest.Proxy{Connect: tc.connect}
-			p := servicetest.NativeProfile(t, px)
+			px := &loopProxy{Connect: tc.connect}
+			p := nativeProfile(t, px)
 			r := native(p, "https://lab.test/ok")
 			r.Retries, r.Timeout = 0, time.Minute
 			res := fetched(t, newFetcher(t, p), r)
-			servicetest.WantVerdict(t, res, tc.class, tc.cause)
+			wantVerdict(t, res, tc.class, tc.cause)
 			if res.ServiceStatus != tc.status || res.Status != 0 {
 				t.Errorf("service status %d, status %d", res.ServiceStatus, res.Status)
 			}
@@ -116,7 +116,7 @@ func TestEachRefusalOfTheProxyHasItsVerdict(t *testing.T) {
 }
 
 func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/refused":
 			w.Header().Set("x-brd-err-code", "client_10010")
@@ -129,7 +129,7 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 			_, _ = io.WriteString(w, servicetest.Page)
 		}
 	})}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	c := newFetcher(t, p)
 	for path, want := range map[string]struct {
 		class           model.Class
@@ -141,7 +141,7 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 		"/refused": {model.ClassOutside, model.CauseLoginRejected, 0, 407},
 	} {
 		res := fetched(t, c, native(p, "http://lab.test"+path))
-		servicetest.WantVerdict(t, res, want.class, want.cause)
+		wantVerdict(t, res, want.class, want.cause)
 		if res.Status != want.status || res.ServiceStatus != want.service {
 			t.Errorf("%s: status %d, service %d", path, res.Status, res.ServiceStatus)
 		}
@@ -149,10 +149,10 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 	named := native(p, "http://lab.test/a%2Fb|c")
 	named.Header = http.Header{"Host": {"other.test"}}
 	noerr.Must(t, noerr.From(c.Fetch(t.Context(), named, nil)))
-	if l := px.Lines(); !strings.HasPrefix(l[len(l)-1], "GET http://lab.test/a%2Fb%7Cc") {
+	if l := px.lines(); !strings.HasPrefix(l[len(l)-1], "GET http://lab.test/a%2Fb%7Cc") {
 		t.Errorf("the proxy saw %q", l[len(l)-1])
 	}
-	for _, l := range px.Lines() {
+	for _, l := range px.lines() {
 		if !strings.HasPrefix(l, "GET http://lab.test/") {
 			t.Errorf("the proxy saw %q", l)
 		}
@@ -162,12 +162,12 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 func TestCancelWhileTheProxyIsSilent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := make(chan struct{})
-	px := &servicetest.Proxy{Connect: func(_ *http.Request, _ net.Conn) bool {
+	px := &loopProxy{Connect: func(_ *http.Request, _ net.Conn) bool {
 		cancel()
 		<-hang
 		return false
 	}}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	t.Cleanup(func() { close(hang) })
 	_, err := newFetcher(t, p).Fetch(ctx, native(p, "https://lab.test/"), nil)
 	if !errors.Is(err, context.Canceled) {
@@ -179,16 +179,16 @@ func TestProbe(t *testing.T) {
 	var n int
 	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
 	exits := map[string]string{}
-	px := &servicetest.Proxy{Target: dial}
+	px := &loopProxy{Target: dial}
 	px.Connect = func(req *http.Request, conn net.Conn) bool {
-		px.Mu.Lock()
+		px.mu.Lock()
 		login := req.Header.Get("Proxy-Authorization")
 		if exits[login] == "" || !strings.Contains(servicetest.LoginOf(login), "-session-") {
 			n++
 			exits[login] = "203.0.113." + string(rune('0'+n))
 		}
 		exit := exits[login]
-		px.Mu.Unlock()
+		px.mu.Unlock()
 		up, err := dial()
 		if err != nil {
 			return true
@@ -202,7 +202,7 @@ func TestProbe(t *testing.T) {
 		<-done
 		return false
 	}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	p.CA = ca
 	change, j, _ := withJournal(t)
 	c := newFetcher(t, p, change)
@@ -226,21 +226,21 @@ func TestProbe(t *testing.T) {
 }
 
 func TestProbeStopsAtTheFirstFailure(t *testing.T) {
-	px := &servicetest.Proxy{Connect: func(_ *http.Request, conn net.Conn) bool {
+	px := &loopProxy{Connect: func(_ *http.Request, conn net.Conn) bool {
 		_, _ = io.WriteString(conn, "HTTP/1.1 407 No\r\nx-brd-err-code: client_10000\r\nContent-Length: 0\r\n\r\n")
 		return false
 	}}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "https://lab.test/", Rounds: 5, Session: "a"}, nil)
 	noerr.Must(t, err)
-	if res.Diagnosis.Cause != model.CauseLoginRejected || res.ConnectStatus != 407 || len(px.Lines()) != 1 || res.StickyRun {
-		t.Errorf("result %+v after %d calls", res, len(px.Lines()))
+	if res.Diagnosis.Cause != model.CauseLoginRejected || res.ConnectStatus != 407 || len(px.lines()) != 1 || res.StickyRun {
+		t.Errorf("result %+v after %d calls", res, len(px.lines()))
 	}
 }
 
 func TestTheChainIsWhatTheClientSaw(t *testing.T) {
 	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
-	p := servicetest.NativeProfile(t, &servicetest.Proxy{Target: dial, Plain: http.NotFoundHandler()})
+	p := nativeProfile(t, &loopProxy{Target: dial, Plain: http.NotFoundHandler()})
 	change, j, _ := withJournal(t)
 	for _, c := range []struct {
 		name, ca, url string

@@ -53,7 +53,7 @@ func TestAServiceThatRefusesAboveANumberOfCallsIsNotRefusedForLong(t *testing.T)
 			c := paced(t, dir, h)
 			go func() {
 				for range calls {
-					r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+					r := askFor(servicetest.Profile(""), "unlocker1")
 					r.Retries = -1
 					res, err := c.Fetch(t.Context(), r, nil)
 					noerr.Want(t, err)
@@ -87,13 +87,13 @@ func TestAFetchThatFindsNoPlaceIsNotSentAndSaysSo(t *testing.T) {
 			w.Header().Set("Retry-After", asked)
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Zone.Product, r.Retries, r.Timeout = model.ProductDatacenter, 0, 59*time.Second
 		if res := fetched(t, c, r); res.Pace != "zone unlocker1: at most 4 at once, because the service said too fast" {
 			t.Errorf("%q", res.Pace)
 		}
 		res := fetched(t, c, r)
-		servicetest.WantVerdict(t, res, model.ClassTooFast, "")
+		wantVerdict(t, res, model.ClassTooFast, "")
 		if d := res.Diagnosis; sent.Load() != 1 || d.Rule != "pace" || d.RetryAfter != time.Minute || d.Retry || res.Pace == "" ||
 			d.Summary != "The console sent nothing: zone unlocker1: at most 4 at once, because the service said too fast; the next call may go in 1m0s." {
 			t.Errorf("%d sent; %+v", sent.Load(), d)
@@ -132,7 +132,7 @@ func TestAHostThatIsHeldBackKeepsNoOtherHostWaiting(t *testing.T) {
 				<-busy
 			}
 		})
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Zone.Product, r.Retries, r.URL = model.ProductCrawl, 0, "https://lab.test/refuses"
 		fetched(t, c, r)
 		r.URL = "https://lab.test/"
@@ -169,7 +169,7 @@ func TestWhoSaysTooFastIsWhoIsSpared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+				r := askFor(servicetest.Profile(""), "unlocker1")
 				r.Retries = 0
 				if res := fetched(t, paced(t, t.TempDir(), tc.answer), r); res.Pace != tc.want {
 					t.Errorf("%q; %+v", res.Pace, res.Diagnosis)

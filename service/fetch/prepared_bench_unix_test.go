@@ -40,7 +40,7 @@ func BenchmarkPreparedBesideBare(b *testing.B) {
 	p := servicetest.Profile(url)
 	p.Local = true // no rate limit applies on loopback
 	ft := newFetcher(b, p)
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	template := r
 	template.URL = "http://lab.test/{{path}}"
 	prepared := noerr.Try(ft.Prepare(b.Context(), template)).Must(b)

@@ -74,7 +74,7 @@ func TestAValueOfARowIsPutInPlainlyAndCheckedLikeTheRest(t *testing.T) {
 			return inner(ctx, ref)
 		}}
 	})
-	template := servicetest.Ask(p, "dc1")
+	template := askFor(p, "dc1")
 	template.URL, template.Method, template.Body = "http://lab.test/{{path}}?{{{{raw}}}}", "POST", "t={{token}}&p={{path}}"
 	template.Secrets = map[string]string{"token": "env:TOKEN"}
 	prepared := prepare(t, ft, template)
@@ -110,7 +110,7 @@ func TestWhatNoRowCanMakeGoodIsRefusedAtOnce(t *testing.T) {
 		"url":    func(r *model.FetchRequest) { r.URL = "example.com" },
 		"key":    func(r *model.FetchRequest) { r.Key = "nobody" },
 	} {
-		template := servicetest.Ask(p, "dc1")
+		template := askFor(p, "dc1")
 		if field != "url" {
 			template.URL = "http://lab.test/{{path}}"
 		}
@@ -129,7 +129,7 @@ func TestSendsLeaveNoHistoryButCost(t *testing.T) {
 	change, j, _ := withJournal(t)
 	learned := false
 	ft := newFetcher(t, p, change, func(c *Config) { c.Drift = learner(func() { learned = true }) })
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.Required = []string{"title"}
 	res := sent(t, prepare(t, ft, r), column("", ""))
 	if !res.Diagnosis.OK() || len(res.Fields) != 1 || !res.Fields[0].Found {
@@ -164,7 +164,7 @@ func TestSendsShareTheirConnections(t *testing.T) {
 				noerr.Want(t, z.Close())
 			})
 			ft := newFetcher(t, p)
-			r := servicetest.Ask(p, "dc1")
+			r := askFor(p, "dc1")
 			r.Via, r.Format, r.URL = via, "", "http://lab.test/{{n}}"
 			prepared := prepare(t, ft, r)
 			for n := range 5 {
@@ -191,7 +191,7 @@ func TestAColumnOfTheLoginMakesALoginForEachRow(t *testing.T) {
 		name, _, _ := strings.Cut(login, ":")
 		_, _ = io.WriteString(w, "<p>"+name+" "+base64.StdEncoding.EncodeToString([]byte(login))+" "+r.Header.Get("Cookie")+"</p>")
 	})
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.Via, r.Format, r.Country = model.ViaNative, "", "{{cc}}"
 	r.Header = http.Header{"Cookie": {"session=0123456789-{{cc}}-0123456789"}}
 	prepared := prepare(t, newFetcher(t, p), r)
@@ -262,7 +262,7 @@ func TestWhatIsPreparedIsMadeAgainWhenItChanges(t *testing.T) {
 		c.Source, c.Timer = source, func() time.Time { return now }
 		c.Rules = func(string) ([]model.UserRule, error) { return rules, nil }
 	})
-	prepared := prepare(t, ft, servicetest.Ask(first, "dc1"))
+	prepared := prepare(t, ft, askFor(first, "dc1"))
 	none := column("", "")
 	want := func(service, rule string, resolved int) {
 		t.Helper()
@@ -347,7 +347,7 @@ func TestAResendOfNetHTTPIsAnAttempt(t *testing.T) {
 	host, port, _ := net.SplitHostPort(addr)
 	p.ProxyHost = host
 	p.ProxyPort, _ = strconv.Atoi(port)
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.Via, r.Format, r.Method = model.ViaNative, "", "{{method}}"
 	prepared := prepare(t, newFetcher(t, p), r)
 	get := column("method", "GET")
@@ -377,7 +377,7 @@ func TestSendsKeepToTheLimitOfTheProduct(t *testing.T) {
 		_, _ = io.WriteString(w, servicetest.Page)
 	})
 	p.Local = true // no rate limit applies
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.URL = "http://lab.test/{{n}}"
 	prepared := prepare(t, newFetcher(t, p), r)
 	limit := int(exchange.LimitOf(r.Zone.Product).Concurrency)
@@ -403,7 +403,7 @@ func TestTheChainOfAKeptConnectionIsThatOfEachSend(t *testing.T) {
 	p.CA = ca
 	prepared := prepare(t, newFetcher(t, p, func(c *Config) {
 		c.Wire = exchange.New(exchange.Config{Connect: func(context.Context, string, string) (net.Conn, error) { return dial() }})
-	}), servicetest.Ask(p, "dc1"))
+	}), askFor(p, "dc1"))
 	first, second := sent(t, prepared, column("", "")), sent(t, prepared, column("", ""))
 	if first.Timing.TLS < 0 || second.Timing.TLS >= 0 || first.Chain.Trust != model.TrustFile || !reflect.DeepEqual(first.Chain, second.Chain) {
 		t.Errorf("%+v, %+v, then %+v, %+v", first.Timing, first.Chain, second.Timing, second.Chain)

@@ -16,14 +16,14 @@ import (
 )
 
 // told is a proxy whose target says in JSON what address it was called from.
-func told(t *testing.T, answers ...string) (model.Profile, *servicetest.Proxy) {
+func told(t *testing.T, answers ...string) (model.Profile, *loopProxy) {
 	t.Helper()
 	var n atomic.Int64
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, answers[min(int(n.Add(1)), len(answers))-1])
 	})}
-	return servicetest.NativeProfile(t, px), px
+	return nativeProfile(t, px), px
 }
 
 func TestThePageMayTellTheExit(t *testing.T) {
@@ -65,8 +65,8 @@ func TestASessionIsTestedAlone(t *testing.T) {
 		p, px := told(t, tc.answers...)
 		q := ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Params: []model.Param{{Name: "country", Value: "de"}, {Name: "session", Value: "a1"}}}
 		res, err := newFetcher(t, p).Probe(t.Context(), q, nil)
-		if err != nil || !slices.Equal(res.Exits, tc.exits) || res.StickyRun != tc.run || res.Sticky != tc.sticky || len(px.Lines()) != 2 {
-			t.Errorf("%s: exits %q, sticky %v of %v, %d calls, %v", name, res.Exits, res.Sticky, res.StickyRun, len(px.Lines()), err)
+		if err != nil || !slices.Equal(res.Exits, tc.exits) || res.StickyRun != tc.run || res.Sticky != tc.sticky || len(px.lines()) != 2 {
+			t.Errorf("%s: exits %q, sticky %v of %v, %d calls, %v", name, res.Exits, res.Sticky, res.StickyRun, len(px.lines()), err)
 		}
 		if !strings.HasSuffix(res.Username, "-zone-dc1-country-de-session-a1") {
 			t.Errorf("%s: username %q", name, res.Username)
@@ -77,26 +77,26 @@ func TestASessionIsTestedAlone(t *testing.T) {
 func TestRoundsAndThenTheSession(t *testing.T) {
 	p, px := told(t, `{"ip":"203.0.113.1"}`, `{"ip":"203.0.113.2"}`, `{"ip":"203.0.113.3"}`)
 	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a1"}, nil)
-	if err != nil || !slices.Equal(res.Exits, []string{"203.0.113.1", "203.0.113.2"}) || !res.StickyRun || !res.Sticky || len(px.Lines()) != 4 {
-		t.Errorf("%+v after %d calls, %v", res, len(px.Lines()), err)
+	if err != nil || !slices.Equal(res.Exits, []string{"203.0.113.1", "203.0.113.2"}) || !res.StickyRun || !res.Sticky || len(px.lines()) != 4 {
+		t.Errorf("%+v after %d calls, %v", res, len(px.lines()), err)
 	}
 	p, px = told(t, `{"ip":"203.0.113.1"}`)
 	res, err = newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 1000}, nil)
-	if err != nil || len(res.Exits) != 50 || len(px.Lines()) != 50 || res.StickyRun {
-		t.Errorf("%d exits after %d calls, %v", len(res.Exits), len(px.Lines()), err)
+	if err != nil || len(res.Exits) != 50 || len(px.lines()) != 50 || res.StickyRun {
+		t.Errorf("%d exits after %d calls, %v", len(res.Exits), len(px.lines()), err)
 	}
 }
 
 func TestASessionThatFailsIsToldAndTheRotationKept(t *testing.T) {
 	var n atomic.Int64
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if n.Add(1) > 2 {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 		_, _ = io.WriteString(w, `{"ip":"203.0.113.1"}`)
 	})}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a1"}, nil)
 	if err != nil || res.Diagnosis.Cause != model.CauseTargetError || res.TargetStatus != 500 || len(res.Exits) != 2 || res.StickyRun || n.Load() != 3 {
 		t.Errorf("%+v after %d calls, %v", res, n.Load(), err)
@@ -134,16 +134,16 @@ func TestAProbeThatCannotBeMadeNamesItsField(t *testing.T) {
 
 func TestWithoutAPageTheDialectsIsFetched(t *testing.T) {
 	for local, want := range map[bool]string{false: "geo.brdtest.com", true: "lab.test"} {
-		px := &servicetest.Proxy{Connect: func(_ *http.Request, conn net.Conn) bool {
+		px := &loopProxy{Connect: func(_ *http.Request, conn net.Conn) bool {
 			_, _ = io.WriteString(conn, "HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n")
 			return false
 		}}
-		p := servicetest.NativeProfile(t, px)
+		p := nativeProfile(t, px)
 		p.Local = local
 		z := servicetest.Zone(p, "dc1")
 		z.Password = "" // the profile's
 		noerr.Want(t, noerr.From(newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: z}, nil)))
-		if got := px.Lines(); !slices.Equal(got, []string{"CONNECT " + want + ":443"}) {
+		if got := px.lines(); !slices.Equal(got, []string{"CONNECT " + want + ":443"}) {
 			t.Errorf("asked %q", got)
 		}
 	}
@@ -151,7 +151,7 @@ func TestWithoutAPageTheDialectsIsFetched(t *testing.T) {
 
 func TestAPreviewByDefaultIsTheAPIs(t *testing.T) {
 	p := servicetest.Profile("http://api.test")
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Via = ""
 	if w := newFetcher(t, p).Preview(p, r, "f2a1"); w.Problem != "" || w.Lines[0] != "POST /request HTTP/1.1" || !slices.Contains(w.Lines, "Authorization: Bearer ••••f2a1") {
 		t.Errorf("%+v", w)

@@ -138,7 +138,7 @@ func TestARefusalUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
 			return keystore.NewSecret("value"), nil
 		}}
 	})
-	subject := model.FetchResult{KeyName: "first", Request: servicetest.Ask(p, "unlocker1")}
+	subject := model.FetchResult{KeyName: "first", Request: askFor(p, "unlocker1")}
 	keys := []model.Key{{Name: "gone", Level: model.LevelUser, Secret: "env:gone"}, {Name: "root", Level: model.LevelAdmin, Secret: "env:root"}, {Name: "there", Level: model.LevelUser, Secret: "env:there"}}
 	other := func(p model.Preset) model.Cell {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestARefusalEndsWithItsCallersContext(t *testing.T) {
 	})
 	ft := newFetcher(t, p)
 	plan, err := ft.Plan(t.Context(), model.Preset{
-		Kind: model.CompareRefusal, Subject: model.FetchResult{KeyName: p.Key, Request: servicetest.Ask(p, "unlocker1")}, GoodPage: "http://good.example/",
+		Kind: model.CompareRefusal, Subject: model.FetchResult{KeyName: p.Key, Request: askFor(p, "unlocker1")}, GoodPage: "http://good.example/",
 	}, model.FetchRequest{})
 	noerr.Must(t, err)
 	if _, err := ft.Compare(ctx, plan, nil); !errors.Is(err, why) {

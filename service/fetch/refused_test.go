@@ -23,7 +23,7 @@ func TestWithoutAProfileNothingIsSent(t *testing.T) {
 	c := newFetcher(t, model.Profile{}, func(c *Config) {
 		c.Source = servicetest.Source{Base: c.Source, ProfileBy: func(context.Context) (model.Profile, error) { return model.Profile{}, gone }}
 	})
-	if res, err := c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "unlocker1"), nil); !errors.Is(err, gone) {
+	if res, err := c.Fetch(t.Context(), askFor(servicetest.Profile(""), "unlocker1"), nil); !errors.Is(err, gone) {
 		t.Errorf("a fetch: %+v, %v", res, err)
 	}
 	if res, err := c.Probe(t.Context(), ProbeRequest{Target: "http://lab.test/"}, nil); !errors.Is(err, gone) {
@@ -34,12 +34,12 @@ func TestWithoutAProfileNothingIsSent(t *testing.T) {
 func TestAProxyThatRepeatsTheLoginDoesNotGetItIntoTheResult(t *testing.T) {
 	for name, status := range map[string]int{"a page": http.StatusOK, "a refusal": http.StatusProxyAuthRequired} {
 		t.Run(name, func(t *testing.T) {
-			px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("X-Seen", servicetest.LoginOf(r.Header.Get("Proxy-Authorization")))
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, "you are "+servicetest.LoginOf(r.Header.Get("Proxy-Authorization")))
 			})}
-			p := servicetest.NativeProfile(t, px)
+			p := nativeProfile(t, px)
 			c := newFetcher(t, p)
 			probed, err := c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)
 			noerr.Must(t, err)
@@ -71,7 +71,7 @@ func TestAPreviewSaysWhyNothingCanBeSent(t *testing.T) {
 	} {
 		p := servicetest.Profile("http://api.test")
 		tc.change(&p)
-		r := servicetest.Ask(p, "dc1")
+		r := askFor(p, "dc1")
 		r.Via, r.Country = tc.via, "de"
 		w := newFetcher(t, p).Preview(p, r, "")
 		if len(w.Lines) != 0 || !strings.Contains(w.Problem, tc.want) {
@@ -93,8 +93,8 @@ func (fullDisk) PutComparison(context.Context, model.Grid) error           { ret
 func (fullDisk) PutEntry(context.Context, model.HistoryEntry) error        { return errFull }
 
 func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })}
-	p := servicetest.NativeProfile(t, px)
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })}
+	p := nativeProfile(t, px)
 	sound, _, _ := withJournal(t)
 	for name, tc := range map[string]struct {
 		journal func(*Config)
@@ -125,13 +125,13 @@ func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {
 }
 
 func TestACompressedBodyThroughTheProxyIsInflated(t *testing.T) {
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		_, _ = io.WriteString(z, servicetest.Page)
 		_ = z.Close()
 	})}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
 	if err != nil || string(res.Body.Bytes) != servicetest.Page {
 		t.Errorf("%q, %v", res.Body.Bytes, err)
@@ -173,7 +173,7 @@ func TestThePageOfTheJSONFormMayComeWithoutHeaders(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"status_code":201,"body":"a page"}`)
 	})
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Format = model.FormatJSON
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
 	if err != nil || res.Status != 201 || string(res.Body.Bytes) != "a page" || res.ContentType != "application/json" {
@@ -184,19 +184,19 @@ func TestThePageOfTheJSONFormMayComeWithoutHeaders(t *testing.T) {
 func TestWithoutALogAFullDiskChangesNothing(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
 	c := newFetcher(t, p, func(c *Config) { c.Journal = fullDisk{} })
-	if res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil); err != nil || !res.Diagnosis.OK() {
+	if res, err := c.Fetch(t.Context(), askFor(p, "unlocker1"), nil); err != nil || !res.Diagnosis.OK() {
 		t.Errorf("%+v, %v", res.Diagnosis, err)
 	}
 }
 
 func TestARefusalOfTheProxySaysItsWords(t *testing.T) {
 	for status, says := range map[int]bool{http.StatusProxyAuthRequired: true, http.StatusNotFound: false} {
-		px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, "the zone sleeps on Sundays")
 		})}
-		p := servicetest.NativeProfile(t, px)
+		p := nativeProfile(t, px)
 		res := fetched(t, newFetcher(t, p), native(p, "http://lab.test/"))
 		said := false
 		for _, e := range res.Diagnosis.Evidence {
@@ -212,8 +212,8 @@ func TestASessionThatCannotBeInALoginIsRefusedBeforeTheFirstCall(t *testing.T) {
 	p, px := told(t, `{"ip":"203.0.113.1"}`)
 	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a:b"}, nil)
 	var re *model.RequestError
-	if !errors.As(err, &re) || re.Field() != "session" || len(res.Exits) != 0 || len(px.Lines()) != 0 {
-		t.Errorf("%+v, %v, %d calls", res, err, len(px.Lines()))
+	if !errors.As(err, &re) || re.Field() != "session" || len(res.Exits) != 0 || len(px.lines()) != 0 {
+		t.Errorf("%+v, %v, %d calls", res, err, len(px.lines()))
 	}
 }
 
@@ -236,11 +236,11 @@ func (d departures) PutFetch(context.Context, string, model.FetchResult) error {
 
 func TestAFetchIsWrittenDownBeforeItIsSentUntilItIsKept(t *testing.T) {
 	var order []string
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		order = append(order, "sent")
 		_, _ = io.WriteString(w, servicetest.Page)
 	})}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	c := newFetcher(t, p, func(c *Config) {
 		c.Journal = departures{order: &order}
 		c.Drift = driftOf(func(string, model.FetchResult, []byte) error {

@@ -25,7 +25,7 @@ func TestARequestThatMayChangeSomethingIsNotRetried(t *testing.T) {
 				calls.Add(1)
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}, func(t *testing.T, c *Fetcher) {
-				r := servicetest.Ask(servicetest.Profile("http://api.test"), "unlocker1")
+				r := askFor(servicetest.Profile("http://api.test"), "unlocker1")
 				r.Method, r.Retries = tc.method, 2
 				res := fetched(t, c, r)
 				if calls.Load() != tc.tries || len(res.Attempts) != int(tc.tries) {
@@ -41,16 +41,16 @@ func TestARequestThatMayChangeSomethingIsNotRetried(t *testing.T) {
 
 func TestARequestThatWasNeverSentIsRetried(t *testing.T) {
 	var calls atomic.Int32
-	px := &servicetest.Proxy{Connect: func(_ *http.Request, conn net.Conn) bool {
+	px := &loopProxy{Connect: func(_ *http.Request, conn net.Conn) bool {
 		calls.Add(1)
 		_, _ = io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\nx-brd-err-code: peer_30030\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n")
 		return false
 	}}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	r := native(p, "https://example.com/order")
 	r.Method, r.Body, r.Retries = "POST", "a=1", 1
 	res := fetched(t, newFetcher(t, p), r)
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseServiceError)
+	wantVerdict(t, res, model.ClassOutside, model.CauseServiceError)
 	if calls.Load() != 2 {
 		t.Errorf("%d calls: the tunnel was refused, so nothing had been sent", calls.Load())
 	}
@@ -78,12 +78,12 @@ func TestATargetDoesNotSpeakForTheService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dial, ca := servicetest.TLSTarget(t, tc.answer)
-			p := servicetest.NativeProfile(t, &servicetest.Proxy{Target: dial})
+			p := nativeProfile(t, &loopProxy{Target: dial})
 			p.CA = ca
 			r := native(p, "https://example.com/ok")
 			r.Zone = servicetest.Zone(p, tc.zone)
 			res := fetched(t, newFetcher(t, p), r)
-			servicetest.WantVerdict(t, res, tc.class, tc.cause)
+			wantVerdict(t, res, tc.class, tc.cause)
 		})
 	}
 }

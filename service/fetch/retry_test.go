@@ -59,7 +59,7 @@ func TestRetriesWaitExactlyTheDocumentedBackoff(t *testing.T) {
 				}
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}, func(t *testing.T, c *Fetcher) {
-				r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+				r := askFor(servicetest.Profile(""), "unlocker1")
 				r.Retries = tc.retries
 				var waiting []time.Duration
 				res, err := c.Fetch(t.Context(), r, func(e Event) {
@@ -95,7 +95,7 @@ func TestOutcomesThatARetryCannotChangeAreNotRetried(t *testing.T) {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			var calls atomic.Int32
 			inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(status) }, func(t *testing.T, c *Fetcher) {
-				r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+				r := askFor(servicetest.Profile(""), "unlocker1")
 				r.Retries = -1
 				if _, err := c.Fetch(t.Context(), r, nil); err != nil || calls.Load() != 1 {
 					t.Errorf("%d calls: %v", calls.Load(), err)
@@ -110,7 +110,7 @@ func TestCancelDuringTheBackoffEndsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		begin := time.Now()
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Retries = -1
 		_, err := c.Fetch(ctx, r, func(e Event) {
 			if e.Waiting == 3*time.Second {
@@ -126,7 +126,7 @@ func TestCancelDuringTheBackoffEndsAtOnce(t *testing.T) {
 func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 	var calls atomic.Int32
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusTooManyRequests) }, func(t *testing.T, c *Fetcher) {
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Retries = 0
 		for range pace.MaxRefused {
 			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
@@ -134,7 +134,7 @@ func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
 			}
 		}
 		res := fetched(t, c, r)
-		servicetest.WantVerdict(t, res, model.ClassTooFast, "")
+		wantVerdict(t, res, model.ClassTooFast, "")
 		if res.Diagnosis.Rule != "breaker" || calls.Load() != pace.MaxRefused || res.Diagnosis.Retry || !strings.Contains(res.Diagnosis.Summary, "sent nothing") {
 			t.Errorf("after %d calls: %+v", calls.Load(), res.Diagnosis)
 		}
@@ -152,7 +152,7 @@ func TestARetryThatIsHeldBackLeavesTheAnswerBeforeIt(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = w.Write([]byte("not so fast"))
 	}, func(t *testing.T, c *Fetcher) {
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Retries = 0
 		for range pace.MaxRefused - 1 {
 			fetched(t, c, r)
@@ -180,7 +180,7 @@ func TestFetchesInFlightCountAsRefusedBeforeTheyAre(t *testing.T) {
 		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
 		w.WriteHeader(http.StatusTooManyRequests)
 	}, func(t *testing.T, c *Fetcher) {
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		r.Zone.Product, r.Retries = model.ProductDatacenter, 0
 		rules := make(chan string)
 		const parallel = 40
@@ -205,7 +205,7 @@ func TestFetchesInFlightCountAsRefusedBeforeTheyAre(t *testing.T) {
 
 func TestTargetsOwn429DoesNotCountAgainstTheAddress(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("x-brd-status-code", "429") }, func(t *testing.T, c *Fetcher) {
-		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r := askFor(servicetest.Profile(""), "unlocker1")
 		for range pace.MaxRefused + 1 {
 			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
 				t.Fatalf("%+v: %v", res.Diagnosis, err)
@@ -226,7 +226,7 @@ func TestEachProductHasItsLimitOfConcurrentFetches(t *testing.T) {
 	}, func(t *testing.T, c *Fetcher) {
 		for _, product := range []model.Product{model.ProductCrawl, model.ProductBrowser, model.ProductSERP} {
 			most.Store(0)
-			r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+			r := askFor(servicetest.Profile(""), "unlocker1")
 			r.Zone.Product = product
 			done := make(chan error)
 			const calls = 20
@@ -260,7 +260,7 @@ func TestOneKeyIsHeldToItsRate(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, func(t *testing.T, c *Fetcher) {
 		begin := time.Now()
 		for range exchange.KeyBurst + 2*exchange.KeyRate {
-			noerr.Must(t, noerr.From(c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "serp1"), nil)))
+			noerr.Must(t, noerr.From(c.Fetch(t.Context(), askFor(servicetest.Profile(""), "serp1"), nil)))
 		}
 		if elapsed := time.Since(begin).Round(10 * time.Millisecond); elapsed != 2*time.Second {
 			t.Errorf("%d calls took %v", exchange.KeyBurst+2*exchange.KeyRate, elapsed)

@@ -59,14 +59,14 @@ func TestNoSecretIsKept(t *testing.T) {
 		}
 		echo(w, r, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	})
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		echo(w, r, servicetest.LoginOf(r.Header.Get("Proxy-Authorization"))+" "+r.Header.Get("Proxy-Authorization"))
 	})}
-	p.ProxyHost, p.ProxyPort = servicetest.StartProxy(t, px)
+	p.ProxyHost, p.ProxyPort = startProxy(t, px)
 	c := newFetcher(t, p, change, logging)
 	for _, path := range []string{"/ok", "/large", "/refused"} {
 		for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
-			r := servicetest.Ask(p, "dc1")
+			r := askFor(p, "dc1")
 			r.URL, r.Via = "http://lab.test"+path, via
 			res := fetched(t, c, r)
 			if res.Body.Size < 20 || !strings.Contains(res.Header.Get("X-Seen"), "****") {
@@ -113,7 +113,7 @@ func TestAnErrorOfTheBodyHoldsNoSecret(t *testing.T) {
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"+r.Header.Get("Authorization")+"\r\n\r\n")
 	})
-	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
+	res := fetched(t, newFetcher(t, p), askFor(p, "unlocker1"))
 	said := fmt.Sprint(res.Diagnosis.Evidence)
 	if !strings.Contains(said, "Bearer ****") {
 		t.Errorf("the error does not quote what this test needs: %s", said)
@@ -131,7 +131,7 @@ func TestAnAnswerThatIsSlowToSearchIsCut(t *testing.T) {
 		c.Source = servicetest.Source{Base: c.Source, SecretBy: func(context.Context, string) (keystore.Secret, error) {
 			return keystore.NewSecret(strings.Repeat("a", 64)), nil
 		}}
-	}).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+	}).Fetch(t.Context(), askFor(p, "unlocker1"), nil)
 	noerr.Must(t, err)
 	said := slices.ContainsFunc(res.Diagnosis.Evidence, func(e model.Evidence) bool {
 		return e.Kind == "error" && strings.Contains(e.Text, "asterisks")
@@ -188,15 +188,15 @@ func TestNoSpellingOfASecretIsKept(t *testing.T) {
 					_, _ = io.WriteString(w, said)
 				}
 				p := servicetest.API(t, answer)
-				px := &servicetest.Proxy{Plain: http.HandlerFunc(answer), Connect: func(_ *http.Request, conn net.Conn) bool {
+				px := &loopProxy{Plain: http.HandlerFunc(answer), Connect: func(_ *http.Request, conn net.Conn) bool {
 					fmt.Fprintf(conn, "HTTP/1.1 %d No\r\nx-brd-error: %s\r\nContent-Length: %d\r\n\r\n%s", max(status, 400), said, len(said), said)
 					return false
 				}}
-				p.ProxyHost, p.ProxyPort = servicetest.StartProxy(t, px)
+				p.ProxyHost, p.ProxyPort = startProxy(t, px)
 				change, j, dir := withJournal(t)
 				c := newFetcher(t, p, change, func(o *Config) { o.Source = servicetest.Source{Base: o.Source, SecretBy: secrets} })
 				for _, target := range []string{"http://lab.test/", "https://lab.test/"} {
-					r := servicetest.Ask(p, "dc1")
+					r := askFor(p, "dc1")
 					r.URL, r.Via, r.Retries = target, via, 0
 					if name == "wrapped" && via == model.ViaAPI {
 						r.Format = model.FormatJSON

@@ -20,7 +20,7 @@ func TestAClockThatJumpsDuringACallDoesNotMakeItLonger(t *testing.T) {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		o.Timer = time.Now
 	})
-	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+	res, err := c.Fetch(t.Context(), askFor(p, "unlocker1"), nil)
 	if err != nil || res.Timing.Total <= 0 || res.Timing.Total > time.Hour || time.Until(res.Started) > time.Hour {
 		t.Errorf("begun at %v, it took %v, %v", res.Started, res.Timing.Total, err)
 	}

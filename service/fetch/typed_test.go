@@ -37,12 +37,12 @@ func TestATypedSecretThatTheTargetRepeatsIsMasked(t *testing.T) {
 		_, _ = io.WriteString(w, "<p>"+said+"</p>")
 	})
 	p := servicetest.API(t, answer)
-	px := &servicetest.Proxy{Plain: answer}
-	p.ProxyHost, p.ProxyPort = servicetest.StartProxy(t, px)
+	px := &loopProxy{Plain: answer}
+	p.ProxyHost, p.ProxyPort = startProxy(t, px)
 	p.Dialect = "brightdata"
 	c := newFetcher(t, p, change)
 	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
-		r := servicetest.Ask(p, "dc1")
+		r := askFor(p, "dc1")
 		r.URL, r.Via, r.Header = "http://lab.test/headers", via, typed
 		res := fetched(t, c, r)
 		res.Request.Header = nil // what was typed stays in the form

@@ -32,7 +32,7 @@ func TestAnAnswerThatIsNotTheJSONFormIsShownAsItCame(t *testing.T) {
 	} {
 		p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, c.body) })
 		ft := newFetcher(t, p)
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		r.Format = model.FormatJSON
 		res := fetched(t, ft, r)
 		got := res.Body.Bytes
@@ -59,7 +59,7 @@ func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
 	ft := newFetcher(t, p)
 	file := filepath.Join(t.TempDir(), "file")
 	noerr.Must(t, os.WriteFile(file, nil, 0o600))
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Format = model.FormatJSON
 	res, err := ft.Fetch(t.Context(), r, func(e Event) {
 		if e.Bytes > 0 { // the answer has its file, and the page gets none
@@ -86,7 +86,7 @@ func TestRequiredFieldsAreLookedForInAPageOfEightMiB(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, strings.Repeat(" ", c.size-len(field))+field)
 		})
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		r.Required = []string{".price"}
 		res := fetched(t, newFetcher(t, p), r)
 		if found := len(res.Fields) == 1 && res.Fields[0].Found; found != c.found {
@@ -100,11 +100,11 @@ func TestRequiredFieldsAreLookedForInAPageOfEightMiB(t *testing.T) {
 
 func TestThePasswordOfAZoneComesFromTheProfile(t *testing.T) {
 	var logins []string
-	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	px := &loopProxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		logins = append(logins, servicetest.LoginOf(r.Header.Get("Proxy-Authorization")))
 		_, _ = io.WriteString(w, servicetest.Page)
 	})}
-	p := servicetest.NativeProfile(t, px)
+	p := nativeProfile(t, px)
 	r := native(p, "http://lab.test/")
 	r.Zone.Password = ""
 	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
@@ -118,13 +118,13 @@ func TestThePasswordOfAZoneComesFromTheProfile(t *testing.T) {
 }
 
 func TestAProbeThatIsCancelledBeforeACallMakesNone(t *testing.T) {
-	px := &servicetest.Proxy{Connect: func(*http.Request, net.Conn) bool { return false }}
-	p := servicetest.NativeProfile(t, px)
+	px := &loopProxy{Connect: func(*http.Request, net.Conn) bool { return false }}
+	p := nativeProfile(t, px)
 	gone := errors.New("the caller left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := newFetcher(t, p).Probe(ctx, ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "https://lab.test/", Rounds: 1}, func(string) { cancel(gone) })
-	if !errors.Is(err, gone) || len(px.Lines()) != 0 {
-		t.Errorf("%v after %d calls", err, len(px.Lines()))
+	if !errors.Is(err, gone) || len(px.lines()) != 0 {
+		t.Errorf("%v after %d calls", err, len(px.lines()))
 	}
 }
 
@@ -134,7 +134,7 @@ func TestTheServicesStatusIsNeverTakenForTheTargets(t *testing.T) {
 			w.WriteHeader(service)
 			_, _ = io.WriteString(w, servicetest.Page)
 		})
-		res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+		res, err := newFetcher(t, p).Fetch(t.Context(), askFor(p, "unlocker1"), nil)
 		if err != nil || res.ServiceStatus != service || res.Status != 0 {
 			t.Errorf("service %d: %d, target %d, %v", service, res.ServiceStatus, res.Status, err)
 		}
@@ -142,12 +142,12 @@ func TestTheServicesStatusIsNeverTakenForTheTargets(t *testing.T) {
 }
 
 func TestAProbeWithoutItsPasswordMakesNoCall(t *testing.T) {
-	px := &servicetest.Proxy{Connect: func(*http.Request, net.Conn) bool { return false }}
-	p := servicetest.NativeProfile(t, px)
+	px := &loopProxy{Connect: func(*http.Request, net.Conn) bool { return false }}
+	p := nativeProfile(t, px)
 	z := servicetest.Zone(p, "dc1")
 	z.Password = "env:GONE"
 	_, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: z, Target: "https://lab.test/", Rounds: 1}, nil)
-	if !errors.Is(err, keystore.ErrSecretMissing) || len(px.Lines()) != 0 {
-		t.Errorf("%v after %d calls", err, len(px.Lines()))
+	if !errors.Is(err, keystore.ErrSecretMissing) || len(px.lines()) != 0 {
+		t.Errorf("%v after %d calls", err, len(px.lines()))
 	}
 }

@@ -37,7 +37,7 @@ func TestASecretVariableIsPutInWhenTheRequestIsWritten(t *testing.T) {
 			return inner(ctx, ref)
 		}}
 	})
-	r := servicetest.Ask(p, "dc1")
+	r := askFor(p, "dc1")
 	r.URL, r.Method, r.Body = "http://lab.test/x?{{{{raw}}}}", "POST", "t={{token}}"
 	r.Header = http.Header{"X-A": {"{{token}}"}}
 	r.Secrets = map[string]string{"token": "env:TOKEN"}

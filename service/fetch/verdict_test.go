@@ -38,12 +38,12 @@ func TestTheOperatorsRulesJudgeAFetchAndAFaultInThemIsTold(t *testing.T) {
 			return []model.UserRule{r}, nil
 		}
 	})
-	res, err := ft.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+	res, err := ft.Fetch(t.Context(), askFor(p, "unlocker1"), nil)
 	if err != nil || res.Diagnosis.Rule != "closed" || asked != p.Name {
 		t.Fatalf("%+v, %v, asked for profile %q", res.Diagnosis, err, asked)
 	}
 	fault = &textfile.Error{File: "/home/x/rules.toml", Line: 3, Column: 1, Msg: "no"}
-	res, err = ft.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+	res, err = ft.Fetch(t.Context(), askFor(p, "unlocker1"), nil)
 	said := slices.ContainsFunc(res.Diagnosis.Evidence, func(e model.Evidence) bool { return e.Note() == "your rules are not used: rules.toml:3:1: no" })
 	if err != nil || res.Diagnosis.Rule != "ok" || !said {
 		t.Errorf("%+v, %v", res.Diagnosis, err)
@@ -72,7 +72,7 @@ func TestTheSecondAnswerOf429InARowOffersALongerPause(t *testing.T) {
 	})
 	ask := func(url string) model.Diagnosis {
 		t.Helper()
-		r := servicetest.Ask(p, "unlocker1")
+		r := askFor(p, "unlocker1")
 		r.URL = url
 		res, err := ft.Fetch(context.WithoutCancel(t.Context()), r, nil)
 		noerr.Must(t, err)

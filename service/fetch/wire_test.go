@@ -35,7 +35,7 @@ func TestPreviewByAPIIsWhatIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := servicetest.Profile("http://" + addr)
-			r := servicetest.Ask(p, "unlocker1")
+			r := askFor(p, "unlocker1")
 			change(&p, &r)
 			c := newFetcher(t, p)
 			w := c.Preview(p, r, keystore.NewSecret(servicetest.KeyValue).Last4())
@@ -71,7 +71,7 @@ func TestPreviewByNativeIsWhatIsWritten(t *testing.T) {
 	secret := base64.StdEncoding.EncodeToString([]byte(login + ":" + servicetest.Password))
 	shown := "base64(" + login + ":••••)"
 	request := func(p model.Profile, url string) model.FetchRequest {
-		r := servicetest.Ask(p, "dc1")
+		r := askFor(p, "dc1")
 		r.Via, r.URL, r.Country, r.Session = model.ViaNative, url, "de", "a1"
 		r.Method, r.Body, r.Header = "put", "x=1\ny=2", http.Header{"X-A": {"1"}, "Host": {"other.test"}}
 		return r
@@ -126,8 +126,8 @@ func TestUntrustedAPIGetsNoKeyEvenWithVerifyOff(t *testing.T) {
 	conn.Close()
 	p := servicetest.Profile("https://" + addr)
 	p.Verify = false
-	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
-	servicetest.WantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
+	res := fetched(t, newFetcher(t, p), askFor(p, "unlocker1"))
+	wantVerdict(t, res, model.ClassOutside, model.CauseTLSTrust)
 }
 
 func TestAPIOverTLSWithTheProfilesCA(t *testing.T) {
@@ -137,8 +137,8 @@ func TestAPIOverTLSWithTheProfilesCA(t *testing.T) {
 	p := servicetest.Profile("https://" + conn.RemoteAddr().String())
 	conn.Close()
 	p.CA = ca
-	res := fetched(t, newFetcher(t, p), servicetest.Ask(p, "unlocker1"))
-	servicetest.WantVerdict(t, res, model.ClassOK, "")
+	res := fetched(t, newFetcher(t, p), askFor(p, "unlocker1"))
+	wantVerdict(t, res, model.ClassOK, "")
 	if res.Timing.TLS <= 0 || res.Timing.Connect < 0 || res.Timing.FirstByte < 0 || res.Timing.DNS != -1 {
 		t.Errorf("timing %+v", res.Timing)
 	}
@@ -154,7 +154,7 @@ func TestEnvironmentDoesNotReroute(t *testing.T) {
 			return nil, io.ErrClosedPipe
 		}})
 	})
-	r := servicetest.Ask(p, "unlocker1")
+	r := askFor(p, "unlocker1")
 	r.Retries = 0
 	noerr.Must(t, noerr.From(c.Fetch(t.Context(), r, nil)))
 	if len(dialed) != 1 || dialed[0] != "api.test:80" {

@@ -19,9 +19,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -143,119 +141,6 @@ func API(t testing.TB, h http.HandlerFunc) model.Profile {
 	return Profile(s.URL)
 }
 
-// Proxy is a small forward proxy: CONNECT and absolute-form, answered by hooks.
-type Proxy struct {
-	addr     string
-	Mu       sync.Mutex // guards what it has seen
-	requests []string   // request lines, and the logins
-	logins   []string
-	Connect  func(req *http.Request, conn net.Conn) bool // false: answered by the hook
-	Plain    http.Handler
-	Target   func() (net.Conn, error) // where tunnels go
-}
-
-// Lines are the request lines seen so far.
-func (p *Proxy) Lines() []string {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return append([]string(nil), p.requests...)
-}
-
-// Usernames are those of the logins seen so far.
-func (p *Proxy) Usernames() []string {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	var out []string
-	for _, l := range p.logins {
-		b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(l, "Basic "))
-		name, _, _ := strings.Cut(string(b), ":")
-		out = append(out, name)
-	}
-	return out
-}
-
-// StartProxy starts a proxy on loopback.
-func StartProxy(t *testing.T, p *Proxy) (host string, port int) {
-	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	open := map[net.Conn]bool{}
-	t.Cleanup(func() {
-		ln.Close()
-		mu.Lock()
-		for c := range open {
-			c.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	track := func(c net.Conn) net.Conn {
-		mu.Lock()
-		defer mu.Unlock()
-		open[c] = true
-		return c
-	}
-	wg.Go(func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			track(conn)
-			wg.Go(func() { p.serve(conn, track) })
-		}
-	})
-	p.addr = ln.Addr().String()
-	h, portText, _ := net.SplitHostPort(p.addr)
-	port, _ = strconv.Atoi(portText)
-	return h, port
-}
-
-func (p *Proxy) serve(conn net.Conn, track func(net.Conn) net.Conn) {
-	defer conn.Close()
-	br := bufio.NewReader(conn)
-	req, err := http.ReadRequest(br)
-	if err != nil {
-		return
-	}
-	p.Mu.Lock()
-	p.requests = append(p.requests, req.Method+" "+req.RequestURI)
-	p.logins = append(p.logins, req.Header.Get("Proxy-Authorization"))
-	p.Mu.Unlock()
-	if req.Method != http.MethodConnect {
-		rec := httptest.NewRecorder()
-		p.Plain.ServeHTTP(rec, req)
-		res := rec.Result()
-		res.ContentLength = int64(rec.Body.Len())
-		_ = res.Write(conn)
-		return
-	}
-	if p.Connect != nil && !p.Connect(req, conn) {
-		return
-	}
-	up, err := p.Target()
-	if err != nil {
-		_, _ = io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\nx-brd-err-code: target_40001\r\nContent-Length: 0\r\n\r\n")
-		return
-	}
-	track(up)
-	defer up.Close()
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\nx-brd-ip: 203.0.113.7\r\n\r\n")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = io.Copy(up, br)
-		_ = up.(*net.TCPConn).CloseWrite()
-	}()
-	_, _ = io.Copy(conn, up)
-	conn.Close()
-	<-done
-}
-
 // TLSTarget starts an https target whose certificate a new authority signed, and
 // returns the file with that authority's certificate.
 func TLSTarget(t *testing.T, h http.HandlerFunc) (dial func() (net.Conn, error), ca string) {
@@ -280,23 +165,6 @@ func writePEM(t *testing.T, file string, cert *x509.Certificate) {
 	}
 }
 
-// NativeProfile is a profile whose proxy is p.
-func NativeProfile(t *testing.T, p *Proxy) model.Profile {
-	t.Helper()
-	prof := Profile("http://127.0.0.1:1")
-	prof.ProxyHost, prof.ProxyPort = StartProxy(t, p)
-	return prof
-}
-
-// WantVerdict compares a verdict.
-func WantVerdict(t *testing.T, r model.FetchResult, class model.Class, cause model.Cause) {
-	t.Helper()
-	if r.Diagnosis.Class != class || r.Diagnosis.Cause != cause {
-		t.Errorf("verdict is %s/%s (rule %s, evidence %v), want %s/%s",
-			r.Diagnosis.Class, r.Diagnosis.Cause, r.Diagnosis.Rule, r.Diagnosis.Evidence, class, cause)
-	}
-}
-
 // NoSecret fails when a text holds a secret of the tests.
 func NoSecret(t *testing.T, where, text string) {
 	t.Helper()
@@ -312,12 +180,6 @@ const Page = "<!doctype html><html><head><title>ok</title></head><body><p>All is
 
 // quiet is a log that discards everything.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
-
-// Ask is a request through a zone of p by API.
-func Ask(p model.Profile, zone string) model.FetchRequest {
-	z, _ := p.Zone(zone)
-	return model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}
-}
 
 // LoginOf is the login in a Proxy-Authorization header.
 func LoginOf(header string) string {

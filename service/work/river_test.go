@@ -42,14 +42,14 @@ func openQueue(t *testing.T, path string, o work.Options) work.Queue {
 }
 
 func TestAQueueOfRiver(t *testing.T) {
-	worktest.Suite(t, func(t *testing.T) (a, b work.Queue) {
+	suite(t, func(t *testing.T) (a, b work.Queue) {
 		path := filepath.Join(t.TempDir(), "work.db")
 		return openQueue(t, path, work.Options{}), openQueue(t, path, work.Options{})
 	})
 }
 
 func TestAQueueInMemory(t *testing.T) {
-	worktest.Suite(t, func(*testing.T) (a, b work.Queue) {
+	suite(t, func(*testing.T) (a, b work.Queue) {
 		m := worktest.NewMemory()
 		return m, m
 	})

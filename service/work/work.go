@@ -6,7 +6,7 @@
 // row on disk (the polling of a job, a slice of a batch), never one URL.
 //
 // OpenFile keeps the items in a SQLite file, and OpenServer on a PostgreSQL server for workers on several machines, using
-// River. Any other implementation has to pass the tests of worktest.Suite.
+// River. Any other implementation has to pass the tests of suite_test.go.
 package work
 
 import (

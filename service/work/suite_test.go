@@ -1,4 +1,4 @@
-package worktest
+package work_test
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // hang ends a test that would never end.
 const hang = time.Minute
 
-// Suite tests a work.Queue against its contract. open returns a new, empty queue twice: as one
+// suite tests a work.Queue against its contract. open returns a new, empty queue twice: as one
 // process and as another has it open (the same value if only one process can).
-func Suite(t *testing.T, open func(t *testing.T) (a, b work.Queue)) {
+func suite(t *testing.T, open func(t *testing.T) (a, b work.Queue)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, work.Queue, work.Queue){
 		"an item comes until it is done":       comesUntilDone,
