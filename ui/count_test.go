@@ -15,7 +15,7 @@ import (
 // counting is a view that counts one more with each second.
 type counting struct {
 	fakeView
-	n, rotating int
+	n, rotating, both int
 }
 
 func (c *counting) Update(msg tea.Msg) tea.Cmd {
@@ -26,7 +26,7 @@ func (c *counting) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (c *counting) Badges() ([]kit.Badge, kit.Ink) {
-	return []kit.Badge{{N: c.n, Word: "due"}, {N: c.rotating, Word: "unfinished"}}, kit.Ink{}
+	return []kit.Badge{{N: c.n, Word: "due"}, {N: c.rotating, Before: c.both, Word: "unfinished"}}, kit.Ink{}
 }
 
 func TestATabShowsWhatWaitsWhileAnotherOneIsActive(t *testing.T) {
@@ -65,6 +65,9 @@ func TestBadgesAreNumbersWhereTheirWordsHaveNoRoom(t *testing.T) {
 		s.Expect(" LOCAL !2  1 Keys !13 2 Sandbox [3 Proxy] 4 History")
 		s.Resize(120, 40)
 		s.Expect("LOCAL EMULATOR · 2 faults", "1 Keys (12 due, 1 unfinished)  2 Sandbox [3 Proxy] 4 History")
+		view.both = 1
+		s.Resize(60, 16)
+		s.Expect("1 Keys !12 2 Sandbox") // a due key whose rotation is unfinished counts once
 		view.n = -1
 		s.Press("2")
 		s.Expect("1 Keys ? [2 Sandbox]")

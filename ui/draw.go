@@ -193,7 +193,7 @@ func (a *App) badge(i int, words bool) (string, kit.Ink) {
 		case b.N < 0:
 			return " ?", ink
 		case b.N > 0:
-			total += b.N
+			total += b.N - b.Before
 			parts = append(parts, text.Count(b.N)+" "+b.Word)
 		}
 	}

@@ -245,7 +245,7 @@ func (r *reader) status(ctx context.Context) (ok bool) {
 		f.Key, f.Account = open("not known: %v", err), bad("%v", err)
 		return false
 	case a.status == http.StatusUnauthorized:
-		f.Key, f.Account = bad("%s refuses it: %s", r.host(), a.describe()), open("not asked: the key is refused")
+		f.Key, f.Account = bad("%s refuses the key: check that it is whole, and neither expired nor replaced (%s)", r.host(), a.describe()), open("not asked: the key is refused")
 		return false
 	case !a.ok():
 		f.Key, f.Account = open("not known"), bad("%s", a.describe())
@@ -333,7 +333,7 @@ func (r *reader) rates(ctx context.Context) {
 	switch {
 	case errors.Is(err, rates.ErrRefused):
 		r.seesCosts = no
-		f.Rates = open("not shown to this key: only FINANCE and ADMIN may see costs (contract 5.3); a cost cap refuses what has no rate, so save the rates with such a key: zonedeck zones rates --save --key NAME")
+		f.Rates = open("not shown to this key: only FINANCE and ADMIN may see costs (contract 5.3). Save the profile, then %s: a cost cap refuses what has no rate", rates.Typed)
 		return
 	case err != nil:
 		f.Rates = warn("%s", model.Line(r.mask.Text(err.Error()), 300))

@@ -167,14 +167,14 @@ func TestWhatAnAccountRefusesIsTheVerdictBesideIt(t *testing.T) {
 			script{"/status": says(401, "Auth method is not supported")},
 			"",
 			func(f Facts) Verdict { return f.Key },
-			Verdict{Failed, "HOST refuses it: the service answered 401: Auth method is not supported"},
+			Verdict{Failed, "HOST refuses the key: check that it is whole, and neither expired nor replaced (the service answered 401: Auth method is not supported)"},
 			true,
 		},
 		"an answer that repeats the key": {
 			script{"/status": says(401, "no key "+keyValue)},
 			"",
 			func(f Facts) Verdict { return f.Key },
-			Verdict{Failed, "HOST refuses it: the service answered 401: no key " + strings.Repeat("*", len(keyValue))},
+			Verdict{Failed, "HOST refuses the key: check that it is whole, and neither expired nor replaced (the service answered 401: no key " + strings.Repeat("*", len(keyValue)) + ")"},
 			true,
 		},
 		"a key that may not even look": {

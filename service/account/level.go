@@ -99,8 +99,10 @@ func (f Facts) Level() model.Level {
 // JudgeLevel is the verdict on a level by what the key was seen to be allowed.
 func (f Facts) JudgeLevel(l model.Level) Verdict {
 	switch {
-	case l == "" || len(f.Levels) == 0:
+	case len(f.Levels) == 0:
 		return Verdict{}
+	case l == "":
+		return open("it is %s (contract 5.3): choose which", f.LevelNames())
 	case !slices.Contains(f.Levels, l):
 		return bad("the account shows that it is %s: choose that", f.LevelNames())
 	case len(f.Levels) > 1:

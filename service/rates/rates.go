@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -28,6 +29,9 @@ var (
 	// ErrNoAnswer says that a call broke; asking again does no harm.
 	ErrNoAnswer = errors.New("there was no answer")
 )
+
+// Typed is what is left where no key may see costs.
+const Typed = "type the rates: zonedeck zones rates --set ZONE=DOLLARS"
 
 // Refusal says why costs cannot be asked for through a profile and a key, or is nil. Nothing
 // is asked or sent for it.
@@ -102,7 +106,7 @@ func Measure(ctx context.Context, cfg Config, keyName string) ([]model.ZoneCost,
 		text := mask.Text(dialect.ErrorText(kind, body))
 		switch {
 		case status == http.StatusUnauthorized || status == http.StatusForbidden:
-			return nil, fmt.Errorf("%w to key %s (%d) %s", ErrRefused, k.Name, status, text)
+			return nil, fmt.Errorf("%w to key %s (%d: %s). Take a FINANCE or ADMIN key or, without one, %s", ErrRefused, k.Name, status, strings.TrimSuffix(text, "."), Typed)
 		case status < 200 || status > 299:
 			one.Problem = fmt.Sprintf("the service answered %d: %s", status, text)
 		default:

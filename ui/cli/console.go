@@ -65,9 +65,9 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 	if err != nil {
 		return "", sessionError(err)
 	}
-	c.Tab = a.tab
+	c.Tab, c.Said = a.tab, a.said
 	next, err = c.Run(a.Stdin, a.Stdout)
-	a.tab = c.Tab
+	a.tab, a.said = c.Tab, c.Said
 	if typed := c.Passphrase(); !typed.Empty() {
 		a.typed = typed
 	}

@@ -38,7 +38,7 @@ says why. Keys marked ! cost or destroy something; they ask first. What only cos
 asked about on the emulator, which charges nothing. The keys of next steps are there only
 with a failure they help against.
 
-In a form, of a tab or a dialog, a text that has the cursor takes what is typed: letters,
+In a form, of a tab or a dialog, a text that has the cursor (█) takes what is typed: letters,
 digits, ` + "`?`, `:`, `@`, `/`" + `. The footer says into which field it goes. Only the chords marked ⌨
 act then, as ` + "`ctrl+j`" + ` (send), ` + "`ctrl+t`" + ` (test), ` + "`ctrl+w`" + ` (compare), ` + "`ctrl+x`" + ` (code) and
 ` + "`alt+2`" + ` (the tab). ` + "`esc`" + ` puts the form at rest: letters and digits are keys again, and ` + "`j` and `k`" + ` move

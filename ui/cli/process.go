@@ -69,6 +69,7 @@ type app struct {
 
 	typed keystore.Secret // the passphrase that was typed, if any
 	tab   kit.ViewID      // the console's, when another profile was chosen there
+	said  string          // what the next console tells
 	// hidden reads a line at a terminal without showing it; nil means term.ReadPassword.
 	hidden func(fd uintptr) ([]byte, error)
 }

@@ -56,6 +56,8 @@ type Console struct {
 	suspend  tea.Cmd       // back to the shell, nil where none waits
 	// Tab is the one to begin on, and after Run the one that was left.
 	Tab kit.ViewID
+	// Said is told at the start and, after Run, to be told by the next console.
+	Said string
 }
 
 // Open opens the service for a console.
@@ -246,6 +248,9 @@ func (c *Console) sessionChanged() tea.Msg { return kit.SessionChanged{Session: 
 // that an earlier console left with an open outcome.
 func (c *Console) tellNotices() tea.Cmd {
 	var cmds []tea.Cmd
+	if c.Said != "" {
+		cmds, c.Said = append(cmds, kit.Info(c.Said)), ""
+	}
 	for _, n := range slices.Concat(c.service.Warnings, c.service.Notices) {
 		cmds = append(cmds, kit.Warn(n))
 	}
@@ -282,9 +287,9 @@ func (c *Console) profileDeps(theme *kit.Theme) profiles.Deps {
 }
 
 // Switch ends the program, which goes on with another profile.
-func (c *Console) Switch(name string) tea.Cmd {
+func (c *Console) Switch(name, said string) tea.Cmd {
 	return func() tea.Msg {
-		c.next = name
+		c.next, c.Said = name, said
 		return kit.Quit{}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func (c *Console) ratesDeps() rates.Deps {
 	s := c.service
 	p := s.CurrentProfile()
-	d := rates.Deps{Ctx: c.ctx, Theme: c.theme, Profile: p.Name, Keys: s.Keys.Inventory().AllNow(), Account: billing{s}}
+	d := rates.Deps{Ctx: c.ctx, Theme: c.theme, Profile: p.Name, Keys: s.Keys.Inventory().AllNow(), Account: billing{s}, Typed: servicerates.Typed}
 	if err := s.Profiles.RefuseRates(); err != nil {
 		d.Refused = err.Error()
 	}

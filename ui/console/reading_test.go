@@ -123,3 +123,17 @@ func TestWithAnInventoryThatCannotBeReadTheConsoleOpensAndSendsNothing(t *testin
 		}
 	}
 }
+
+func TestWhatWasSavedIsToldByTheConsoleOfThatProfile(t *testing.T) {
+	c, err := Open(t.Context(), options(t, nil))
+	noerr.Must(t, err)
+	defer func() { noerr.Want(t, c.Close()) }()
+	c.Switch("acme", "saved acme: jobs")()
+	if c.next != "acme" || c.Said != "saved acme: jobs" {
+		t.Fatalf("goes on with %q and says %q", c.next, c.Said)
+	}
+	all, _ := c.tellNotices()().(tea.BatchMsg)
+	if toast, _ := all[0]().(kit.Toast); toast.Text != "saved acme: jobs" || c.Said != "" {
+		t.Errorf("told %q, and %q is left", toast.Text, c.Said)
+	}
+}

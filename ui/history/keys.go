@@ -1,6 +1,8 @@
 package history
 
 import (
+	"slices"
+
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -9,11 +11,7 @@ import (
 // Intents of the tab's keys.
 type (
 	openRow       struct{}
-	openFilter    struct{}
-	applyFilter   struct{}
-	closeFilter   struct{}
 	otherProfiles struct{} // or no longer
-	clearFilter   struct{}
 	refresh       struct{}
 	lastRow       struct{}
 	copyMenu      struct{}
@@ -24,11 +22,8 @@ type (
 
 // Bindings are the tab's keys.
 func (m *Model) Bindings() []kit.Binding {
-	if m.filter.open {
-		return []kit.Binding{
-			{Name: "history.apply", Keys: []string{"enter"}, Label: "apply", Help: "Keep the filter.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
-			{Name: "history.leave", Keys: []string{"esc"}, Label: "close", Help: "Close the field, with the filter as it was before.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
-		}
+	if m.filter.Typing() {
+		return m.filterBindings()
 	}
 	if m.log.on {
 		return m.logBindings()
@@ -41,24 +36,31 @@ func (m *Model) Bindings() []kit.Binding {
 	} else if why := cannotOpen(row); why != "" {
 		open.Disabled = why
 	}
-	clr := kit.Binding{Name: "history.clear-filter", Keys: []string{"esc"}, Label: "clear filter", Help: "Show everything again.", Group: "Filter", Intent: clearFilter{}}
-	if m.filter.text == "" {
-		clr.Disabled, clr.Hidden = "no filter is set", true
-	}
 	profiles := "all profiles"
 	if m.filter.every {
 		profiles = "one profile"
 	}
-	return widget.WithMotion([]kit.Binding{
-		open,
-		{Name: "history.filter", Keys: []string{"/"}, Label: "filter", Help: "Filter by the beginnings of words, and class:, zone:, key:, kind:, profile:, by:agent, by:rotation, since:2h.", Group: "Filter", Intent: openFilter{}},
+	filter := m.filterBindings()
+	return widget.WithMotion(slices.Concat([]kit.Binding{
+		open, filter[0],
 		{Name: "history.profiles", Keys: []string{"p"}, Label: profiles, Help: "Show the entries of all profiles with the cost of each, or of one profile again.", Group: "Filter", Intent: otherProfiles{}},
 		{Name: "history.requests", Keys: []string{"w"}, Label: "emulator", Command: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "History", Intent: toggleLog{}, Disabled: m.logUnavailable()},
-		clr, cpy,
+	}, filter[1:], []kit.Binding{
+		cpy,
 		{Name: "history.har", Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that match the filter as a HAR file, credentials redacted.", Group: "History", Intent: writeHAR{}, Hidden: true},
 		{Name: "history.reload", Keys: []string{"r", "ctrl+r"}, Label: "reload", Help: "Read the newest entries again.", Group: "History", Intent: refresh{}},
 		{Name: "history.oldest", Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
-	})
+	}))
+}
+
+// filterBindings are the filter's keys, by the names that they have here.
+func (m *Model) filterBindings() []kit.Binding {
+	names := map[string]string{"filter.keep": "history.apply", "filter.leave": "history.leave", "filter.open": "history.filter", "filter.show-all": "history.clear-filter"}
+	out := m.filter.Bindings("entries", terms, true)
+	for i := range out {
+		out[i].Name, out[i].Hidden = names[out[i].Name], false
+	}
+	return out
 }
 
 // logBindings are the keys for the emulator's journal.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
@@ -43,7 +42,6 @@ type Model struct {
 	// loaded is set once the first page has arrived; problem says why it has not.
 	loaded  bool
 	problem string
-	width   int // of the tab
 	drawn   kit.Regions
 	session kit.Session
 	log     requestLog
@@ -51,19 +49,12 @@ type Model struct {
 	focused bool // the tab is the active one
 }
 
-// filter narrows the timeline; input is the field it is typed into.
+// filter narrows the timeline.
 type filter struct {
-	text    string // applied
-	parsed  model.HistoryFilter
-	every   bool // the entries are those of every profile, whichever the text names
-	input   textinput.Model
-	open    bool
-	problem string
-	// before is what esc brings back.
-	before struct {
-		text  string
-		every bool
-	}
+	widget.ListFilter
+	parsed model.HistoryFilter
+	every  bool // the entries are those of every profile, whichever the text names
+	before bool // every, as esc brings it back
 }
 
 // strip is the line of rates, recomputed when the window changes.
@@ -135,7 +126,7 @@ func (m *Model) emptyJournal() string {
 }
 
 // CapturingText reports whether the filter is being edited.
-func (m *Model) CapturingText() bool { return m.filter.open }
+func (m *Model) CapturingText() bool { return m.filter.Typing() }
 
 // Running is 1 during the walk to the oldest entry, which may take long enough
 // to be worth showing in the status line.

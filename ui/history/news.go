@@ -30,7 +30,7 @@ const headSize = 20
 // watchHead reads the newest entries while the cursor is on the newest: another process may
 // have written some, or have ended one that was under way.
 func (m *Model) watchHead() tea.Cmd {
-	if !m.focused || !m.loaded || m.table.Cursor() > 0 || m.log.on || m.filter.open || m.load.Running() || m.walk.Running() || m.news.slot.Running() {
+	if !m.focused || !m.loaded || m.table.Cursor() > 0 || m.log.on || m.filter.Typing() || m.load.Running() || m.walk.Running() || m.news.slot.Running() {
 		return nil
 	}
 	filter, journal := m.filter.parsed, m.deps.Journal

@@ -114,7 +114,7 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	m.session = s
 	var entries tea.Cmd
 	if s.ProfileName != before.ProfileName || !m.loaded && !m.load.Running() {
-		entries = m.closeFilter(m.setFilter(m.filter.text))
+		entries = m.narrow()
 	}
 	return tea.Batch(entries, m.logOf(before))
 }

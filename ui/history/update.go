@@ -14,10 +14,6 @@ import (
 // Update handles one message; see kit.View.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case kit.Resized:
-		m.width = msg.W
-		m.filter.input.SetWidth(max(m.width-8, 10))
-		return nil
 	case kit.SessionChanged:
 		return m.sessionChanged(msg.Session)
 	case kit.Tick:
@@ -41,15 +37,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.writeHAR()
 	case otherProfiles:
 		m.filter.every = !m.filter.every
-		return m.closeFilter(m.setFilter(m.filter.text))
-	case openFilter, applyFilter, closeFilter, clearFilter:
-		return m.updateFilter(msg)
-	case tea.KeyPressMsg, tea.PasteMsg:
-		if m.filter.open {
-			m.filter.problem = ""
-			typing := widget.UpdateInput(&m.filter.input, msg)
-			narrowing, _ := m.narrow() // half a word may be no filter yet: enter says what is wrong
-			return tea.Batch(typing, narrowing)
+		m.filter.before = m.filter.every
+		return m.narrow()
+	case widget.FilterIntent, tea.KeyPressMsg, tea.PasteMsg:
+		if cmd, ours := m.updateFilter(msg); ours {
+			return cmd
 		}
 	}
 	table := &m.table
@@ -151,68 +143,42 @@ func (m *Model) copyMenu() tea.Cmd {
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.History, items)
 }
 
-func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
-	switch msg.(type) {
-	case openFilter:
-		m.filter.open, m.filter.problem = true, ""
-		m.filter.before.text, m.filter.before.every = m.filter.text, m.filter.every
-		m.filter.input = widget.NewInput(m.deps.Theme) // the theme may have changed
-		m.filter.input.Prompt = "/ "
-		m.filter.input.Placeholder = "words class:captcha zone:x kind:fetch since:2h profile:all"
-		m.filter.input.SetWidth(max(m.width-8, 10))
-		m.filter.input.SetValue(m.filter.text)
-		m.filter.input.CursorEnd()
-		return m.filter.input.Focus()
-	case closeFilter:
-		before := m.filter.before
-		if m.filter.text == before.text && m.filter.every == before.every {
-			return m.closeFilter(nil, nil)
-		}
-		m.filter.every = before.every
-		return m.closeFilter(m.setFilter(before.text))
-	case clearFilter:
-		return m.closeFilter(m.setFilter(""))
-	default:
-		return m.closeFilter(m.narrow())
-	}
+// terms are examples of what a filter knows.
+var terms = []string{"class:captcha", "zone:x", "kind:fetch", "since:2h", "profile:all", "key:x", "by:agent", "by:rotation"}
+
+func (m *Model) parse(text string) (model.HistoryFilter, error) {
+	return history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
 }
 
-// narrow shows what passes the filter as it stands in the field.
-func (m *Model) narrow() (tea.Cmd, error) {
-	typed := m.filter.input.Value()
-	if typed == m.filter.text {
-		return nil, nil
+// updateFilter passes a message to the filter. ours is false where it is not the filter's.
+func (m *Model) updateFilter(msg tea.Msg) (cmd tea.Cmd, ours bool) {
+	was, every := m.filter.Text(), m.filter.every
+	cmd, event := m.filter.Update(m.deps.Theme, msg, terms, func(text string) error { _, err := m.parse(text); return err })
+	switch {
+	case event == widget.FilterChanged && m.filter.Typing():
+		m.filter.every = every && !strings.Contains(m.filter.Text(), "profile") // what is said last counts
+	case event == widget.FilterChanged:
+		m.filter.every = m.filter.before
+	case event == widget.FilterOpened, !m.filter.Typing():
+		m.filter.before = every
 	}
-	m.filter.every = m.filter.every && !strings.Contains(typed, "profile") // what is said last counts
-	return m.setFilter(typed)
+	if m.filter.Text() != was || m.filter.every != every {
+		cmd = tea.Batch(cmd, m.narrow())
+	}
+	return cmd, event != widget.FilterNothing
 }
 
-// closeFilter closes the field. An invalid filter keeps it open and says why.
-func (m *Model) closeFilter(cmd tea.Cmd, err error) tea.Cmd {
-	if err != nil {
-		m.filter.problem = err.Error()
-		return nil
-	}
-	m.filter.open, m.filter.problem = false, ""
-	m.filter.input.Blur()
-	return cmd
-}
-
-// setFilter shows what passes a filter.
-func (m *Model) setFilter(text string) (tea.Cmd, error) {
-	parsed, err := history.ParseFilter(text, m.session.ProfileName, m.deps.Now())
-	if err != nil {
-		return nil, err
-	}
+// narrow shows what passes the filter.
+func (m *Model) narrow() tea.Cmd {
+	m.filter.parsed, _ = m.parse(m.filter.Text()) // it was a filter when it was typed
 	if m.filter.every {
-		parsed.Profile = ""
+		m.filter.parsed.Profile = ""
 	}
-	m.filter.text, m.filter.parsed = text, parsed
 	m.table.Columns = m.columns()
-	m.table.Empty = "Nothing matches this filter. esc clears it."
-	if text == "" {
+	m.table.Empty = "Nothing matches this filter. esc shows all."
+	if m.filter.Text() == "" {
 		m.table.Empty = m.emptyJournal()
 	}
 	m.table.SetCursor(0)
-	return m.reload(), nil
+	return m.reload()
 }

@@ -22,16 +22,13 @@ func (m *Model) Render(w, h int) string {
 	th := m.deps.Theme
 	iw, ih := widget.Inner(w, h)
 	var lines []string
-	if m.filter.open {
-		lines = append(lines, " "+widget.ViewInput(m.filter.input))
-		if m.filter.problem != "" {
-			lines = append(lines, th.Bad.Render(" ✗ "+text.Cut(text.Clean(m.filter.problem), iw-4)))
-		}
+	if m.filter.Typing() {
+		lines = append(lines, m.filter.Line(th, 0, -1, iw))
 	}
 	lines = append(lines, m.stripLines(iw)...)
 	detail := m.detail(iw)
 	m.drawn = nil
-	if m.loaded && !m.filter.open {
+	if m.loaded && !m.filter.Typing() {
 		m.drawn = kit.Regions{{Y: 1 + len(lines), W: w, H: ih - len(lines) - len(detail), Bare: true}}
 	}
 	body := strings.Join(lines, "\n") + "\n" + m.renderList(iw, ih-len(lines)-len(detail)) + "\n" + strings.Join(detail, "\n")
@@ -40,8 +37,8 @@ func (m *Model) Render(w, h int) string {
 
 func (m *Model) heading() string {
 	head := "History"
-	if m.filter.text != "" {
-		head += " / " + m.filter.text
+	if m.filter.Text() != "" {
+		head += " / " + m.filter.Text()
 	}
 	if m.filter.every {
 		head += " · all profiles"
@@ -72,7 +69,7 @@ func (m *Model) renderList(w, h int) string {
 	case !m.loaded:
 		return widget.Block("\n "+th.Muted.Render("reading the journal…"), w, h)
 	}
-	return m.table.Render(th, !m.filter.open, w, h)
+	return m.table.Render(th, !m.filter.Typing(), w, h)
 }
 
 // stripLines are the share of each class among the entries in memory, and what they cost:

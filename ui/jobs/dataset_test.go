@@ -34,7 +34,7 @@ func TestADataSetIsPickedFromTheListAndItsRowsNeedNoURL(t *testing.T) {
 		s.Expect("New job: 2 data sets · the service's list, read 3 h ago", "Shop: products  gd_products · scraper · a.test", "Words  gd_words · search")
 		s.Type("word")
 		s.Press("enter")
-		s.Expect("gd_words", "(•) one ( ) pasted", "word *   required")
+		s.Expect("gd_words", "(•) one ( ) pasted", "word *   █ required")
 		s.Press("shift+tab", "space", "tab")
 		s.Expect("Rows: word required.")
 		s.Paste("lamp\ndesk")
@@ -201,7 +201,7 @@ func TestAnInputIsTypedByItsFields(t *testing.T) {
 		s.Press("n")
 		s.Type("of_old") // a name of another client, which is not shown
 		s.Press("enter")
-		s.Expect("(•) one ( ) pasted ( ) from a file", "url *    required, e.g. http://a.test/1", "The page.", "pages    2", "all      (•) not said ( ) yes ( ) no")
+		s.Expect("(•) one ( ) pasted ( ) from a file", "url *    █ required, e.g. http://a.test/1", "The page.", "pages    2", "all      (•) not said ( ) yes ( ) no")
 		s.Press("ctrl+s")
 		s.Expect("the data set requires it")
 		s.Type("http://a.test/9")
@@ -235,7 +235,7 @@ func TestTheListFindsAKind(t *testing.T) {
 		s.Expect("Words of a search")
 		s.ExpectNot("Shelf", "Discover")
 		s.Press("enter")
-		s.Expect("discover by keyword", "›keyword *  required")
+		s.Expect("discover by keyword", "›keyword *  █ required")
 	})
 }
 
@@ -248,7 +248,7 @@ func TestTheServiceDescribesFieldsInAnyWords(t *testing.T) {
 		s.Press("n")
 		s.Type("of_old")
 		s.Press("enter")
-		s.Expect("url *    required")
+		s.Expect("url *    █ required")
 		s.Press("tab")
 		s.Expect("État de la page; type number.")
 	})

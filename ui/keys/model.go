@@ -127,6 +127,7 @@ type derived struct {
 	searchTexts []searchText // of each key, for the filter
 	due         int          // keys that are due: the one count of every part of the screen
 	rotating    int          // keys whose rotation is unfinished
+	rotatingDue int          // those of them that are due
 	within      []int        // model.Within of the keys
 	days        days         // when their clocks run out
 	nameWidth   int          // of the column of names
@@ -193,7 +194,7 @@ func (m *Model) Badges() ([]kit.Badge, kit.Ink) {
 	if m.list.unread != nil {
 		return []kit.Badge{{N: -1}}, m.dueInk()
 	}
-	return []kit.Badge{{N: m.list.due, Word: "due"}, {N: m.list.rotating, Word: "unfinished"}}, m.dueInk()
+	return []kit.Badge{{N: m.list.due, Word: "due"}, {N: m.list.rotating, Before: m.list.rotatingDue, Word: "unfinished"}}, m.dueInk()
 }
 
 // dueInk is the colour of the count of due keys: that of the worst one, which comes first.
@@ -283,7 +284,7 @@ func (m *Model) derive(recorded []model.Key) {
 	for _, f := range m.list.findings {
 		m.list.ofKey[f.Key] = append(m.list.ofKey[f.Key], f)
 	}
-	m.list.due, m.list.rotating, m.list.within = 0, 0, model.Within(all, m.now)
+	m.list.due, m.list.rotating, m.list.rotatingDue, m.list.within = 0, 0, 0, model.Within(all, m.now)
 	m.list.clockWidth = [2]int{15, 9}
 	m.list.searchTexts = make([]searchText, len(all))
 	for i, k := range all {
@@ -294,7 +295,9 @@ func (m *Model) derive(recorded []model.Key) {
 			m.list.due++
 		}
 		if _, unfinished := m.unfinished(k); unfinished {
-			m.list.rotating++
+			if m.list.rotating++; due {
+				m.list.rotatingDue++
+			}
 		}
 		expires, clock := expiresCell(k, now), widget.RotationCell(k, now)
 		m.list.clockWidth[0], m.list.clockWidth[1] = max(m.list.clockWidth[0], text.Width(expires)), max(m.list.clockWidth[1], text.Width(clock))

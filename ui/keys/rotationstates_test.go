@@ -47,7 +47,12 @@ func change(t *testing.T, r *rig, s *uitest.Screen, f func(p *keystore.RotationP
 
 func rotationStates() []rotationState {
 	return []rotationState{
-		{"drain", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter") }, []string{"! drain job-7: it is in flight", "v vouches for it"}},
+		{"drain", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) {
+			s.Press("R", "enter")
+			s.Expect("looked at 00:00:00. enter looks again")
+			s.After(5 * time.Second)
+			s.Press("enter")
+		}, []string{"! drain job-7: it is in flight", "looked at 00:00:05: nothing has changed.", "v vouches for it"}},
 		{"drain-vouch", []string{"job-7"}, func(_ *testing.T, _ *rig, s *uitest.Screen) { s.Press("R", "enter", "v") }, []string{"Vouch for: drain job-7"}},
 		{"rehearsal-failed", nil, func(_ *testing.T, r *rig, s *uitest.Screen) {
 			r.service.noRehearsal = errors.New("the emulator does not answer")
@@ -210,7 +215,7 @@ func TestTheStepsOfARotationScroll(t *testing.T) {
 		s.Expect("↓ ")
 		s.ExpectNot("↑ ")
 		s.Press("tab", "G")
-		s.Expect("↑ ", "▌The key itself")
+		s.Expect("↑ ", "▌Steps of profile acme")
 		s.ExpectNot("↓ ")
 		s.Press("tab", "j")
 		s.Expect("↓ ")

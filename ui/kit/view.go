@@ -55,10 +55,11 @@ type StatusView interface{ Status() string }
 // ink of the worst.
 type Badged interface{ Badges() ([]Badge, Ink) }
 
-// Badge is a number of things that wait, and the word for them: "3 due". N is -1 if it is not known.
+// Badge is a number of things that wait, and the word for them: "3 due". N is -1 if it is not known. Before is how many of
+// them the badges before it have counted: a number without words has each thing once.
 type Badge struct {
-	N    int
-	Word string
+	N, Before int
+	Word      string
 }
 
 // Worker reports how much work the view has in flight. The status line shows the sum,

@@ -46,6 +46,7 @@ type rig struct {
 	inventory *keystore.Inventory
 	secrets   *keystore.Resolver
 	switched  []string
+	said      string // by what is switched to
 	saves     int
 	fail      error
 	noRing    error
@@ -150,8 +151,8 @@ func (r *rig) Save(ctx context.Context, report service.Report, a ask.Answers) (m
 	return r.Profiles.Save(ctx, report, a)
 }
 
-func (r *rig) Switch(name string) tea.Cmd {
-	return func() tea.Msg { r.switched = append(r.switched, name); return nil }
+func (r *rig) Switch(name, said string) tea.Cmd {
+	return func() tea.Msg { r.switched, r.said = append(r.switched, name), said; return nil }
 }
 
 func (r *rig) deps(t *testing.T, theme *kit.Theme) profiles.Deps {
@@ -251,6 +252,9 @@ func TestAKeyAndAnAddressAreEnough(t *testing.T) {
 			s.Press("ctrl+s")
 			s.ExpectNot("Add profile")
 		})
+		if r.said != "saved acme: requests, jobs and proxy" {
+			t.Errorf("said %q", r.said)
+		}
 		if len(r.switched) != 1 || r.switched[0] != "acme" || len(r.asked) != 1 || r.asked[0] != typedKey {
 			t.Errorf("switched to %v, asked by %d keys", r.switched, len(r.asked))
 		}
@@ -392,8 +396,8 @@ func TestAFileThatCannotBeWrittenKeepsTheForm(t *testing.T) {
 		s.Press("ctrl+s")
 		s.ExpectNot("Add profile")
 	})
-	if r.saves != 2 || len(r.switched) != 1 {
-		t.Errorf("%d writes, switched %v", r.saves, r.switched)
+	if r.saves != 2 || len(r.switched) != 1 || r.said != "saved acme: jobs; no zone yet, ctrl+p edit profile adds one" {
+		t.Errorf("%d writes, switched %v, said %q", r.saves, r.switched, r.said)
 	}
 }
 
@@ -402,7 +406,7 @@ func TestAnAccountIsEdited(t *testing.T) {
 	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		s.Expect("Edit profile old", "https://old.example.com", "hl_1", "in the inventory already, USER, env:ACME_KEY")
 		s.Press("ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: jobs; no zone yet, ctrl+p edit profile adds one")
 	})
 	text, _ := os.ReadFile(r.config)
 	if !strings.HasPrefix(string(text), before+"account = \"hl_1\" # ours\n") || len(r.switched) != 0 {
@@ -420,7 +424,7 @@ func TestAnAccountWithoutAKeyIsEditedWithoutOne(t *testing.T) {
 		s.Press("ctrl+u")
 		s.Type("https://new.example.com")
 		s.Press("ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: no requests and no jobs; no key yet")
 	})
 	if p, err := r.load().Profile("old"); err != nil || p.Key != "" || p.BaseURL != "https://new.example.com" || len(r.inventory.List()) != 0 {
 		t.Errorf("%+v, %v, %d keys", p, err, len(r.inventory.List()))

@@ -222,7 +222,7 @@ func (f *form) zonesNote() widget.Note {
 	checks := f.zoneChecks()
 	slices.SortStableFunc(checks, func(a, b service.Finding) int { return cmp.Compare(urgency(a), urgency(b)) })
 	for i, c := range checks {
-		if urgency(c) < urgencyGood {
+		if c.Verdict.State == service.Failed || c.Verdict.State == service.Warning {
 			n.Mark = widget.NoteWarn
 		}
 		switch {
@@ -235,16 +235,9 @@ func (f *form) zonesNote() widget.Note {
 	return n
 }
 
-// The order of verdicts, the worst first.
-const (
-	urgencyFailed = iota
-	urgencyWarning
-	urgencyGood
-	urgencyUnknown
-)
-
+// urgency orders verdicts, the worst first.
 func urgency(c service.Finding) int {
-	return map[service.State]int{service.Failed: urgencyFailed, service.Warning: urgencyWarning, service.OK: urgencyGood, service.Unknown: urgencyUnknown}[c.Verdict.State]
+	return slices.Index([]service.State{service.Failed, service.Warning, service.OK, service.Unknown}, c.Verdict.State)
 }
 
 var glyphs = map[service.State]string{service.OK: "✓", service.Warning: "!", service.Failed: "✗", service.Unknown: "·"}

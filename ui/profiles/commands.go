@@ -38,7 +38,8 @@ type Profiles interface {
 
 // Program goes on with another profile.
 type Program interface {
-	Switch(name string) tea.Cmd
+	// Switch goes on with a profile; said is told there.
+	Switch(name, said string) tea.Cmd
 }
 
 // Deps are the parts the commands work with.
@@ -65,7 +66,7 @@ func Commands(d Deps) []kit.Binding {
 	for i, name := range d.Profiles.Names() {
 		b := kit.Binding{
 			Label: "use profile " + name, Group: group, Synonyms: "switch change", Help: "Leave this profile and work with " + name + ".",
-			Intent: d.Program.Switch(name),
+			Intent: d.Program.Switch(name, ""),
 		}
 		if key := digit(i, name); key != "" {
 			b.Help = "Leave this profile and work with " + name + "; " + d.Theme.Key("console.profile") + " and " + key + " do the same."
@@ -118,7 +119,7 @@ func Commands(d Deps) []kit.Binding {
 func Switcher(d Deps) tea.Cmd {
 	var choices []widget.Choice
 	for i, name := range d.Profiles.Names() {
-		c := widget.Choice{Option: widget.Option{Value: name, Hint: digit(i, name)}, Pick: kit.SendTo("", d.Program.Switch(name))}
+		c := widget.Choice{Option: widget.Option{Value: name, Hint: digit(i, name)}, Pick: kit.SendTo("", d.Program.Switch(name, ""))}
 		if name == d.Profiles.Current() {
 			c.Disabled = "it is in use"
 		}

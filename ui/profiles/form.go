@@ -197,8 +197,8 @@ func (f *form) follow(values *widget.Form) {
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
 	f.Intro = f.head(d.ListsAccount())
 	values.SetHelp(fieldDialect, explain(d), false)
-	values.SetPlaceholder(fieldBaseURL, cmp.Or(d.BaseURL(), "such as https://api.example.com"))
-	values.SetPlaceholder(fieldPrefix, d.UsernamePrefix())
+	values.SetPlaceholder(fieldBaseURL, "such as "+cmp.Or(d.BaseURL(), "https://api.example.com"))
+	values.SetPlaceholder(fieldPrefix, "such as "+cmp.Or(d.UsernamePrefix(), "abc"))
 	values.SetHidden(fieldEntry, len(d.ProxyEntries()) == 0)
 	for _, e := range d.ProxyEntries() {
 		if e.Host+":"+strconv.Itoa(e.Port) == values.Value(fieldEntry) {
@@ -441,6 +441,27 @@ func (f *form) refOf(zone model.ZoneName) string {
 	return service.Draft{Profile: f.draftProfile(), Store: f.Form.Value(fieldStore)}.RefOf("zone-" + string(zone))
 }
 
+// saved says what a profile that was saved can do, and what it lacks first.
+func (f *form) saved(p model.Profile) string {
+	can, lacks := "requests and jobs", ""
+	switch {
+	case p.Key == "":
+		can, lacks = "no requests and no jobs", "no key"
+	case len(p.Zones) == 0:
+		can, lacks = "jobs", "no zone"
+	case p.ProxyHost == "":
+		lacks = "no proxy host"
+	case !slices.ContainsFunc(p.Zones, func(z model.Zone) bool { return z.Password != "" }):
+		lacks = "no zone's password"
+	default:
+		can = "requests, jobs and proxy"
+	}
+	if lacks != "" {
+		lacks = "; " + lacks + " yet, " + f.deps.Theme.Key("console.palette") + " edit profile adds one"
+	}
+	return "saved " + p.Name + ": " + can + lacks
+}
+
 // save writes the profile; a new one is used from then on.
 func (f *form) save(values *widget.Form) tea.Cmd {
 	f.Settled(values)
@@ -469,9 +490,9 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 		case err != nil:
 			return nil, err
 		case f.edits == nil:
-			return f.deps.Program.Switch(p.Name), nil
+			return f.deps.Program.Switch(p.Name, f.saved(p)), nil
 		default:
-			return kit.Toast{Text: "profile " + p.Name + " is saved"}, nil
+			return kit.Toast{Text: f.saved(p)}, nil
 		}
 	})
 }

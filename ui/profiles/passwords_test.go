@@ -128,7 +128,7 @@ func TestANewPasswordTakesThePlaceOfTheOldOne(t *testing.T) {
 		s.Type("hunter2-typed")
 		s.Expect("isp1 isp •••••••••••••")
 		s.Press("ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: ")
 	})
 	if got, err := r.secrets.Resolve(t.Context(), "file:old-zone-isp1"); err != nil || got.Reveal() != "hunter2-typed" {
 		t.Errorf("another value: %v", err)

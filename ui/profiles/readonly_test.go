@@ -30,7 +30,7 @@ func TestAReadOnlyProfileIsOpenedToSwitchThatOff(t *testing.T) {
 		s.Expect("Edit profile old", "nothing is saved unless you switch Read-only off")
 		to(s, "Read-only")
 		s.Press("space", "ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: ")
 	})
 	if p, err := r.load().Profile("old"); err != nil || p.ReadOnly {
 		t.Errorf("%+v, %v", p, err)
@@ -49,7 +49,7 @@ func TestAFormKeepsWhatAnotherProcessChangedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Press("space", "ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: ")
 	})
 	if text, _ := os.ReadFile(r.config); string(text) != other+"read_only = true\n" {
 		t.Errorf("%s", text)

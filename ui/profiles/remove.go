@@ -53,7 +53,7 @@ func removal(d Deps, name string) tea.Msg {
 				return nil, err
 			}
 			if name == d.Profiles.Current() {
-				return d.Program.Switch(model.LocalName), nil
+				return d.Program.Switch(model.LocalName, ""), nil
 			}
 			return kit.Toast{Text: "removed: " + strings.Join(r.Describe(withKey, withSecrets), "; ")}, nil
 		})

@@ -20,7 +20,7 @@ func TestTheCapOnTheCostOfAJobIsAField(t *testing.T) {
 		s.Press("ctrl+u")
 		s.Type("0.25")
 		s.Press("ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: ")
 	})
 	if p, err := r.load().Profile("old"); err != nil || p.MaxJobCost != 0.25 {
 		t.Errorf("%v, %v", p.MaxJobCost, err)
@@ -28,7 +28,7 @@ func TestTheCapOnTheCostOfAJobIsAField(t *testing.T) {
 	flow(t, r, 120, 40, "edit profile old", func(s *uitest.Screen) {
 		to(s)
 		s.Press("ctrl+u", "ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: ")
 	})
 	if p, err := r.load().Profile("old"); err != nil || p.MaxJobCost != 0 {
 		t.Errorf("%v, %v", p.MaxJobCost, err)
@@ -62,7 +62,7 @@ func TestTheTestPageAndTheTimeoutsAreFields(t *testing.T) {
 		toField(t, s, "It shows")
 		s.Type("it works")
 		s.Press("ctrl+s")
-		s.Expect("profile old is saved")
+		s.Expect("saved old: ")
 	})
 	if p, err := r.load().Profile("old"); err != nil || p.TestURL != "https://own.example/" || p.TestText != "it works" || p.Timeouts.String() != "unlocker=4m0s" {
 		t.Errorf("%+v, %v", p, err)

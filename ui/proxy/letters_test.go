@@ -17,7 +17,7 @@ func TestLettersOfTheLoginAreTextAndTestNothing(t *testing.T) {
 		s.Press("up", "t")
 		s.Expect("t test: letters send nothing while a form has the focus; press ctrl+t")
 		s.Press("j", "j", "j", "space", "j", "j", "j") // More, and then to the zip
-		s.Expect("›Zip", " ctrl+t test · enter edit · ctrl+n exits")
+		s.Expect("›Zip", " ctrl+t test · enter edit · alt+e exits")
 		s.Press("enter")
 		s.Type("10001")
 		s.Expect("Zip        10001", "[1 Proxy]")

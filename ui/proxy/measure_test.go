@@ -86,7 +86,7 @@ func TestLoginsAreComparedOnThePage(t *testing.T) {
 		s.Press("home", "enter")
 		s.Expect("Credential", "-zone-dc_demo")
 		typeInto(s, 2, "a1")
-		s.Press("ctrl+n")
+		s.Press("alt+e")
 		s.Expect("Count the exits", "Zone dc_demo: 20 calls all in session a1")
 		s.Press("ctrl+s")
 		s.After(2 * time.Second)
@@ -95,7 +95,7 @@ func TestLoginsAreComparedOnThePage(t *testing.T) {
 		s.Expect("Credential", "Exits of dc_demo · 20 of 20 calls", "127.0.3.1 ×20")
 		s.Press("M")
 		s.Expect("3 of 3 zones ok")
-		s.Press("esc", "ctrl+n", "ctrl+s")
+		s.Press("esc", "alt+e", "ctrl+s")
 		s.Paste("brd-customer-hl_demo01-zone-dc_demo-country-us:s3cr3tpw")
 		s.Expect("Credential", "esc stops it", "1 running")
 		s.Press("M")
@@ -171,6 +171,6 @@ func TestTheSandboxGetsTheWholeLogin(t *testing.T) {
 
 func TestBeforeTheFirstTestThePaneSaysWhatTheKeysDo(t *testing.T) {
 	flow(t, &fakeProber{}, 200, 60, func(s *uitest.Screen) {
-		s.Expect("ctrl+t logs in and makes 5 calls", "ctrl+n Make many calls and count the exit addresses", "M      Test every zone's login, and compare with the baseline.")
+		s.Expect("ctrl+t logs in and makes 5 calls", "alt+e  Make many calls and count the exit addresses", "M      Test every zone's login, and compare with the baseline.")
 	})
 }

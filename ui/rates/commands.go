@@ -3,6 +3,7 @@ package rates
 import (
 	"context"
 	"errors"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -34,6 +35,8 @@ type Deps struct {
 	Account Account
 	// Refused is why rates cannot be saved, or empty.
 	Refused string
+	// Typed says how to give a zone a rate that no key shows.
+	Typed string
 }
 
 const group = "Profile"
@@ -47,6 +50,8 @@ func Commands(d Deps) []kit.Binding {
 	}
 	if err := d.Account.Refusal(model.Key{}); err != nil {
 		b.Disabled = err.Error()
+	} else if !slices.ContainsFunc(d.Keys, func(k model.Key) bool { return d.Account.Refusal(k) == nil }) {
+		b.Disabled = "no key here may see costs (contract 5.3): " + d.Typed
 	}
 	return []kit.Binding{b}
 }
@@ -55,20 +60,19 @@ func Commands(d Deps) []kit.Binding {
 func (d Deps) chooseKey() kit.Overlay {
 	const field = "key"
 	var options []widget.Option
-	var first string
-	var level model.Level
+	first := "" // a key of another level, or of none that is known, is chosen by the operator, never for them
 	for _, k := range d.Keys {
 		o := widget.Option{Value: k.Name, Note: k.Level.String()}
 		if err := d.Account.Refusal(k); err != nil {
 			o.Disabled = "its level has no access to billing"
-		} else if k.Level == model.LevelFinance && level != model.LevelFinance || first == "" && k.Level != model.LevelAdmin {
-			first, level = k.Name, k.Level // an ADMIN key is chosen by the operator, never for them
+		} else if first == "" && k.Level == model.LevelFinance {
+			first = k.Name
 		}
 		options = append(options, o)
 	}
 	form := widget.NewForm(d.Theme, widget.Field{
-		Name: field, Label: "Key", Kind: widget.FieldPick, Options: options, Value: first, Check: widget.Required("pick a key whose level is FINANCE or ADMIN"),
-		Help: "The key of the API calls; its level has to be FINANCE or ADMIN (contract 5.3).",
+		Name: field, Label: "Key", Kind: widget.FieldPick, Options: options, Value: first, Check: widget.Required("pick a FINANCE or ADMIN key; without one, " + d.Typed),
+		Help: "Only FINANCE and ADMIN keys may see costs (contract 5.3). Without one, " + d.Typed + ".",
 	})
 	dialog := widget.NewFormDialog(d.Theme, "What the zones of "+text.Clean(d.Profile)+" cost", form)
 	dialog.Intro = "The account is asked what each zone cost, one call per zone. The cost divided by the requests or bytes of the same days is the rate: measured, not from a price list."

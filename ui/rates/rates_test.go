@@ -76,7 +76,7 @@ func flow(t *testing.T, a *account, w, h int, change func(*rates.Deps), body fun
 	synctest.Test(t, func(t *testing.T) {
 		theme := kit.NewTheme(true, false)
 		d := rates.Deps{
-			Ctx: t.Context(), Theme: theme, Profile: "acme", Account: a,
+			Ctx: t.Context(), Theme: theme, Profile: "acme", Account: a, Typed: servicerates.Typed,
 			Keys: []model.Key{
 				{Name: "boss", Level: model.LevelAdmin},
 				{Name: "daily", Level: model.LevelUser},
@@ -103,7 +103,7 @@ func TestRatesAreMeasuredShownAndWrittenOnlyWhenSaved(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
 		a := charged()
 		flow(t, a, size[0], size[1], nil, func(s *uitest.Screen) {
-			s.Expect("What the zones of acme cost", "›Key  books  FINANCE")
+			s.Expect("What the zones of acme cost", "›Key  books  FINANCE", "Without")
 			s.Press("ctrl+s")
 			s.Expect("asking the account with key books")
 			s.Press("s")
@@ -156,9 +156,9 @@ func TestAKeyWithoutAccessToBillingSaysWhy(t *testing.T) {
 			t.Errorf("asked by %v", a.by)
 		}
 	})
-	flow(t, a, 120, 40, func(d *rates.Deps) { d.Keys = d.Keys[:2] }, func(s *uitest.Screen) {
+	flow(t, a, 120, 40, func(d *rates.Deps) { d.Keys = d.Keys[:3] }, func(s *uitest.Screen) {
 		s.Press("ctrl+s")
-		s.Expect("pick a key whose level is FINANCE or ADMIN") // an ADMIN key is never the one suggested
+		s.Expect("pick a FINANCE or ADMIN key; without one, type the rates") // no other is ever the one suggested
 	})
 	if len(a.by) != 1 {
 		t.Errorf("asked by %v", a.by)
@@ -170,6 +170,11 @@ func TestWhatCannotBeAskedOrWrittenSaysWhy(t *testing.T) {
 	a.profile.Dialect = ""
 	flow(t, a, 120, 40, nil, func(s *uitest.Screen) {
 		s.Expect("the contract shows no call that tells a cost")
+	})
+	a = charged()
+	flow(t, a, 120, 40, func(d *rates.Deps) { d.Keys = d.Keys[1:2] }, func(s *uitest.Screen) { // what is known to fail is not offered
+		s.Expect("no key here may see costs", "type the rates: zonedeck")
+		s.ExpectNot("What the zones")
 	})
 	a = charged()
 	flow(t, a, 120, 40, func(d *rates.Deps) { d.Refused = "profile acme is read-only" }, func(s *uitest.Screen) {

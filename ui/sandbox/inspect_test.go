@@ -95,10 +95,14 @@ func TestAFilterIsTypedInTheResponse(t *testing.T) {
 		b.Press("ctrl+j", "]", "|") // the page has the focus now
 		b.Type(".q[1]")             // digits and brackets are no keys here
 		b.After(time.Second)
-		b.Expect("[1 Sandbox]", "jq › .q[1]", "1 result", "1 22")
-		b.Press("esc")
+		b.Expect("[1 Sandbox]", "jq › .q[1]", "1 result", "→ 22", "╶ Tree ╴", "q: [] 3 values")
+		b.Press("enter")
+		b.Expect("╶ jq .q[1] ╴", "1 22", "| edit jq")
+		b.Press("]")
+		b.Expect("╶ Headers ╴")
+		b.Press("[")
 		b.ExpectNot("jq ›")
-		b.Expect("q: [] 3 values")
+		b.Expect("q: [] 3 values", "╶ Tree ╴", "| jq")
 	})
 }
 

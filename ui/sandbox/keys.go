@@ -35,7 +35,7 @@ func prevPage(m *Model) tea.Cmd { return m.turnPage(-1) }
 func jump(to field) act {
 	return func(m *Model) tea.Cmd {
 		m.focus(paneForm)
-		return m.form.form.FocusOn(string(to), true)
+		return m.form.form.Replace(string(to))
 	}
 }
 
@@ -165,7 +165,7 @@ func (m *Model) sendBindings() []kit.Binding {
 		zone = append(zone, "/")
 	}
 	out = append(out,
-		kit.Binding{Name: "sandbox.url", Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
+		kit.Binding{Name: "sandbox.url", Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Type another URL in place of the old one, from anywhere; an arrow keeps and edits it.", Group: group, Intent: jump(fieldURL), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.zone", Keys: zone, Label: "zone", Help: "Filter the zones and choose one, from anywhere.", Group: group, Intent: jump(fieldZone), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.response", Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: act(toResponse), WhileTyping: true, Hidden: true},
 		kit.Binding{Name: "sandbox.wire", Keys: []string{"alt+w"}, Label: "what is sent", Help: "Show what will be sent, or go back to the form.", Group: group, Intent: act(showWire), WhileTyping: true, Hidden: true})

@@ -34,7 +34,7 @@ func TestBothSizesShowEveryPane(t *testing.T) {
 
 func TestAHighTerminalShowsKeysFirstAndTimingAndHeadersBelowAShortBody(t *testing.T) {
 	onScreen(t, 200, 60, func(_ *testing.T, b *bench) {
-		b.Expect("alt+u ctrl+l     Edit the URL, from anywhere.")
+		b.Expect("alt+u ctrl+l     Type another URL in place of the old one, from anywhere")
 		b.Press("ctrl+j")
 		b.Expect("<title>The lab</title>", "line 1 of 3 · 100 %", "wait         38 ms", "X-Brd-Ip: 127.0.3.17")
 		b.ExpectNot("Edit the URL, from anywhere.")
@@ -137,7 +137,7 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 func TestASearchFromTheFormGoesToTheBody(t *testing.T) {
 	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
 		b.Press("/", "w") // without a body the word is no command
-		b.Expect("›Zone  w ", "›browser_demo", "▌Request")
+		b.Expect("›Zone  w█", "›browser_demo", "▌Request")
 		b.Press("esc")
 		b.wantSent(t, 0, "by a word")
 		b.Press("ctrl+j")

@@ -43,7 +43,7 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 func TestTheFooterSaysWhereLettersGoAt80Columns(t *testing.T) {
 	onScreen(t, 80, 24, func(_ *testing.T, b *bench) {
 		b.Press("alt+u")
-		b.Expect("ctrl+j send · esc end typing · typing goes into URL")
+		b.Expect("ctrl+j send · esc end typing · typing replaces URL")
 	})
 }
 

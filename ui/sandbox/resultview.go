@@ -289,7 +289,11 @@ func (p *resultPane) pagesLine(w int) string {
 	b.WriteByte(' ')
 	for _, t := range p.pages() {
 		if t == p.tab {
-			b.WriteString(th.TabOn.Render("╶ "+string(t)+" ╴") + " ")
+			shown := string(t)
+			if by := p.body.Filtered(); by != "" && p.ofBody() {
+				shown = text.Cut(text.Clean(by), w/3)
+			}
+			b.WriteString(th.TabOn.Render("╶ "+shown+" ╴") + " ")
 		} else {
 			b.WriteString(th.TabOff.Render(" "+string(t)+" ") + "  ")
 		}

@@ -67,7 +67,7 @@ func bodyScreens(s scripted) []screen {
 		named("text", lab("/shop", press("Brass desk lamp](", "]"))),
 		named("selector", lab("/shop", filter("a[href*=product]", "results"))),
 		named("tree", lab("/json", press("▾ {} 2 keys", "]"), press(".products[0].name", "down", "down", "down", "down"))),
-		named("jq", lab("/json", filter(".products[] | select(.price > 90)", "results"))),
+		named("jq", lab("/json", filter(".products[] | select(.price > 90)", "results"), press("╶ jq .products[]", "enter"))),
 		named("wrong-jq", lab("/json", filter(".products[", "✗"))),
 		named("not-json", acme("not-json", press("not JSON at line", "]"))),
 		named("bytes", lab("/site/files/report.pdf", press("25 50 44 46"))),

@@ -40,7 +40,7 @@ func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T)
 
 func TestKeysActAfterAPasteThatHoldsABeginningOfAString(t *testing.T) {
 	term := openConsole(t, 120, 40)
-	term.press("\x1bu") // alt+u edits the URL
+	term.press("\x1bu\x05") // alt+u and ctrl+e edit the URL
 	term.pressFor("\x1b[200~?a\x1bPb\x90c\x1b_d–e\x1b[201~", "?aPbc_d–e")
 	term.pressFor("f\r", "?aPbc_d–ef")
 	term.pressFor("2", "[2 Jobs]")

@@ -91,7 +91,7 @@ product = "unlocker"
 		screen{name: "sandbox/several-in-flight", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/never")
 			p.WaitFor("1 running")
-			p.Press("alt+u")
+			p.Press("alt+u", "end")
 			p.Type("?again")
 			p.PressFor("ctrl+j", "2 running", "1 more in flight")
 		}},

@@ -19,7 +19,7 @@ func proxyScreens() []screen {
 	return []screen{
 		{name: "proxy/compose", steps: compose},
 		{name: "proxy/tested", steps: script(compose, see("ctrl+t", "CONNECT", "addresses in"))},
-		{name: "proxy/exits", steps: script(compose, see("ctrl+n", "Count the exits", "20 calls"), see("ctrl+s", "20 of 20", "repeat rate"))},
+		{name: "proxy/exits", steps: script(compose, see("alt+e", "Count the exits", "20 calls"), see("ctrl+s", "20 of 20", "repeat rate"))},
 		{name: "proxy/trust", steps: script(compose, see("ctrl+t", "CONNECT", "addresses in"), see("c", "Clients on this machine", "Python requests"))},
 		{name: "proxy/logins", steps: script(compose, see("M", "has no baseline yet"), see("t", "6 of 6 zones ok"))},
 		{name: "proxy/password", steps: script(compose, see("R", "Keys shows what uses the password", "OPS, LIMIT or ADMIN"))},

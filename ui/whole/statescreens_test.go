@@ -44,7 +44,7 @@ func accountStateScreens(s scripted, silent string) []screen {
 			acme(h)
 			delete(h.env, "ACME_PASSWORD")
 		}, steps: script(moving("zone", "env:ACME_PASSWORD"), shows("✗ "))},
-		{name: "profiles/refused", before: acme, steps: script(adding(s, refusedKey), see("ctrl+r", "✗ ", "refuses it"))},
+		{name: "profiles/refused", before: acme, steps: script(adding(s, refusedKey), see("ctrl+r", "✗ ", "refuses the key"))},
 		{name: "profiles/discard", before: acme, steps: script(added, see("esc esc", "Discard what you filled in?"))},
 		{name: "profiles/typed-password", before: acme, steps: func(p *uitest.Whole) {
 			added(p)

@@ -102,8 +102,8 @@ func (p *Page) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		enter,
-		{Name: "rotation.vouch", Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, marked as vouched for; it also releases a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
 		{Name: "rotation.copy-value", Keys: []string{"c"}, Label: "copy value", Help: "Copy the new value, for a place that the console cannot write.", Group: group, Intent: Intent{act: copyValue}, Disabled: value, Hidden: value != ""},
+		{Name: "rotation.vouch", Keys: []string{"v"}, Label: "vouch", Help: "Record the step on your word, marked as vouched for; it also releases a job in flight.", Group: group, Intent: Intent{act: vouchFor}, Disabled: vouch},
 		{Name: "rotation.rehearse", Keys: []string{"T"}, Label: "rehearse", Help: "Take every step on the emulator with copies. References are read; nothing real is written.", Group: group, Intent: Intent{act: rehearse}, Disabled: rehearsing},
 		{Name: "rotation.report", Keys: []string{"x"}, Label: "report", Help: "The record as Markdown: copy it, or save it.", Group: group, Intent: Intent{act: showReport}, Disabled: unwritten},
 		{Name: "rotation.give-up", Keys: []string{"X"}, Label: "give up", Help: "Give up the rotation before its last step.", Group: group, Intent: Intent{act: giveUp}, Disabled: quit, Dangerous: true},

@@ -21,6 +21,7 @@ import (
 	"zonedeck/service/ask"
 	"zonedeck/service/keys"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -66,6 +67,8 @@ type Page struct {
 	tried     tried    // what a rehearsal came to
 	width     int      // of the last frame
 	uses      afterEnd // of the old value
+	found     string   // what a person had to do by the last look
+	looked    string   // when that was, and whether it found anything new
 }
 
 // errStopped says that a person stopped what was under way.
@@ -114,7 +117,7 @@ func (p *Page) show(k model.Key, r keys.Rotation) tea.Cmd {
 		return kit.Warn("the rotation of " + p.Plan.Named() + " is still running: open this one when it has ended")
 	}
 	if another {
-		p.err, p.tried, p.table, p.uses.found = nil, tried{}, widget.Table{}, nil
+		p.err, p.tried, p.table, p.uses.found, p.found, p.looked = nil, tried{}, widget.Table{}, nil, "", ""
 		p.uses.slot.Drop()
 	}
 	p.key, p.open = k, true
@@ -198,6 +201,14 @@ func (p *Page) ended(r keys.Rotation, err error) tea.Cmd {
 		p.err = err
 	}
 	p.take(r)
+	if p.looked = ""; p.Stop != nil && !p.Stop.Value {
+		news := ". "
+		if p.found == p.Stop.Error() {
+			news = ": nothing has changed. "
+		}
+		p.found, p.looked = p.Stop.Error(), "looked at "+text.Clock(p.deps.Now(), p.deps.Now())+news
+	}
+	p.table.SetCursor(p.rowOf(p.step))
 	cmds := []tea.Cmd{p.closeForm(), p.recorded()}
 	if p.Plan.Over() && err == nil {
 		cmds = append(cmds, kit.Info(p.outcome()))
@@ -308,6 +319,15 @@ func (p *Page) steps(row int) []keystore.RotationStep {
 	return slices.DeleteFunc(slices.Clone(p.Plan.Steps), func(s keystore.RotationStep) bool {
 		return s.Kind == keystore.StepSet && !p.places(u, s.Subject) || s.Kind != keystore.StepSet && s.Subject != u.Name
 	})
+}
+
+// rowOf is the row of a step: of its user, or of the key itself.
+func (p *Page) rowOf(s keystore.RotationStep) int {
+	row := len(p.users())
+	for row > 0 && !slices.ContainsFunc(p.steps(row), func(o keystore.RotationStep) bool { return o.Kind == s.Kind && o.Subject == s.Subject }) {
+		row--
+	}
+	return row
 }
 
 // places reports whether a place is where a user takes the value from. The demo's own references

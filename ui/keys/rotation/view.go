@@ -3,6 +3,7 @@ package rotation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zonedeck/keystore"
@@ -49,14 +50,8 @@ func (p *Page) valueNow(i int) widget.Cell {
 		}
 		return widget.Cell{Text: fresh, Ink: th.Good}
 	}
-	if p.users()[i-1].InFlight {
-		return widget.Cell{Text: old, Ink: th.Muted}
-	}
-	set := false
-	for _, s := range p.steps(i) {
-		set = set || s.Kind == keystore.StepSet && s.Done
-	}
-	if set {
+	set := func(s keystore.RotationStep) bool { return s.Kind == keystore.StepSet && s.Done }
+	if !p.users()[i-1].InFlight && slices.ContainsFunc(p.steps(i), set) {
 		return widget.Cell{Text: fresh, Ink: th.Good}
 	}
 	return widget.Cell{Text: old, Ink: th.Muted}
@@ -188,9 +183,9 @@ func (p *Page) title() string {
 
 func (p *Page) rowTitle() string {
 	if i := p.table.Cursor(); i > 0 && i <= len(p.users()) {
-		return p.users()[i-1].Name
+		return "Steps of " + p.users()[i-1].Name
 	}
-	return "The " + p.noun() + " itself"
+	return "Steps of the " + p.noun() + " itself"
 }
 
 // noun is what is rotated, in a word.
@@ -211,7 +206,7 @@ func (p *Page) nowLines(w int) []string {
 		out = widget.Hung(th.Accent.Render("● "), th.Accent, step.Name()+": "+step.Text+" …", w)
 	case p.Stop != nil:
 		out = widget.Hung(th.Warn.Render("! "), th.Warn, p.Stop.Error(), w)
-		out = append(out, widget.Wrapped(th.Muted, p.answers(), w)...)
+		out = append(out, widget.Wrapped(th.Muted, p.looked+p.answers(), w)...)
 	case errors.Is(p.err, errStopped):
 		out = append(widget.Hung(th.Warn.Render("! "), th.Warn, p.err.Error(), w), widget.Wrapped(th.Muted, "enter continues from here.", w)...)
 	case p.err != nil:

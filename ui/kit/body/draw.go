@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // drawnRows caches drawn rows until something they depend on changes: scrolling by a
@@ -142,7 +143,7 @@ func (b *View) foot(focused bool, w int) string {
 	switch n := len(b.find.hits); {
 	case b.find.typing && focused:
 		b.find.input.SetWidth(max(w/2, 8))
-		left = " " + t.KeyHint.Render("/") + b.find.input.View()
+		left = " " + t.KeyHint.Render("/") + widget.ViewInput(b.find.input)
 	case b.find.query != "":
 		count := strconv.Itoa(b.find.at+1) + " of " + strconv.Itoa(n)
 		switch {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -80,6 +81,7 @@ func (f *filterLine) open(src body.Source) tea.Cmd {
 		return nil
 	}
 	f.on = true
+	f.prompt.SetValue("")
 	if f.doc == nil {
 		var life context.Context
 		life, f.stop = context.WithCancel(f.ctx)
@@ -132,7 +134,6 @@ func (f *filterLine) close() {
 		f.stop()
 	}
 	f.doc, f.stop = nil, nil
-	f.prompt.SetValue("")
 }
 
 // end takes the filter off the screen.
@@ -147,7 +148,7 @@ func (f *filterLine) bindings() []kit.Binding {
 	if f.typing {
 		return []kit.Binding{
 			{Name: "body.keep-filter", Keys: []string{"enter"}, Label: "keep", Help: "Stop typing and move in the result.", Group: group, Intent: filterKeep, WhileTyping: true},
-			{Name: "body.end-filter", Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd, WhileTyping: true},
+			{Name: "body.end-filter", Keys: []string{"esc"}, Label: "end " + string(f.kind), Help: "Show the whole body again.", Group: group, Intent: filterEnd, WhileTyping: true},
 			{Name: "body.older-filter", Keys: []string{"up"}, Label: "older", Help: "Take the filter before from the history.", Group: group, Intent: filterOlder, WhileTyping: true},
 			{Name: "body.newer-filter", Keys: []string{"down"}, Label: "newer", Help: "Take the filter after it from the history.", Group: group, Intent: filterNewer, WhileTyping: true},
 		}
@@ -156,14 +157,14 @@ func (f *filterLine) bindings() []kit.Binding {
 		return f.out.Bindings()
 	}
 	out := []kit.Binding{
-		{Name: "body.filter", Keys: []string{"|"}, Label: "edit the filter", Help: "Change the filter.", Group: group, Intent: filterEdit},
+		{Name: "body.filter", Keys: []string{"|"}, Label: "edit " + string(f.kind), Help: "Change the filter.", Group: group, Intent: filterEdit},
 		{Name: "body.copy-result", Keys: []string{"Y"}, Label: "copy result", Help: "Copy the result of the filter.", Group: group, Intent: filterCopy},
 	}
 	if f.res.Matches == 0 {
 		out[1].Disabled = "the filter has no result"
 	}
 	out = append(out, f.out.Bindings()...) // esc ends a search first
-	return append(out, kit.Binding{Name: "body.end-filter", Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd})
+	return append(out, kit.Binding{Name: "body.end-filter", Keys: []string{"esc"}, Label: "end " + string(f.kind), Help: "Show the whole body again.", Group: group, Intent: filterEnd})
 }
 
 func (f *filterLine) act(i filterIntent) tea.Cmd {
@@ -234,9 +235,6 @@ func (f *filterLine) input(msg tea.Msg) tea.Cmd {
 	if !f.typing {
 		return f.out.Update(msg)
 	}
-	if _, wheel := msg.(tea.MouseWheelMsg); wheel {
-		return f.out.Update(msg)
-	}
 	before := f.prompt.Value()
 	cmd := widget.UpdateInput(&f.prompt, msg)
 	if f.prompt.Value() == before {
@@ -287,28 +285,40 @@ func (f *filterLine) filtered(expr string, res filter.Result, err error) tea.Cmd
 	return tea.Batch(kept, f.out.Open(body.Source{Reader: bytes.NewReader(res.Text), Size: int64(len(res.Text)), Type: res.Type}))
 }
 
-// render draws the result, and below it the line that is typed.
-func (f *filterLine) render(focused bool, w, h int) string {
-	if h < 2 {
-		return f.line(focused, w)
-	}
-	var top string
+// render draws the page and, below it, the line that is typed with the beginning of its result; then the whole result.
+func (f *filterLine) render(page func(h int) string, focused bool, w, h int) string {
+	line, preview := f.line(focused, w), f.preview(w)
 	switch {
-	case f.have && f.res.Matches == 0:
-		top = f.theme.Muted.Render(text.Fit(" nothing matches", w)) + blank(w, h-2)
-	case f.have:
-		top = f.out.Render(focused, w, h-1)
-	default:
-		top = f.theme.Muted.Render(text.Fit(f.hint(), w)) + blank(w, h-2)
+	case f.typing && h > 3 && preview != "":
+		return page(h-2) + "\n" + preview + "\n" + line
+	case h < 2:
+		return line
+	case f.typing || !f.have:
+		return page(h-1) + "\n" + line
+	case f.res.Matches == 0:
+		return preview + blank(w, h-2) + "\n" + line
 	}
-	return top + "\n" + f.line(focused, w)
+	return f.out.Render(focused, w, h-1) + "\n" + line
 }
 
-func (f *filterLine) hint() string {
-	if f.kind == filter.CSS {
-		return " a CSS selector, such as  a[href], .price, table tr:nth-child(2)"
+// preview is the beginning of the result in a line, "" without one.
+func (f *filterLine) preview(w int) string {
+	if !f.have {
+		return ""
 	}
-	return " a jq filter, such as  .items[0], .items[].name, keys"
+	words := strings.Join(strings.Fields(string(f.res.Text[:min(len(f.res.Text), 8*w)])), " ")
+	return text.Fit(" "+f.theme.Muted.Render("→ ")+cmp.Or(text.Clean(words), "nothing matches"), w)
+}
+
+// hint stands in the empty line: the filter that up recalls, else what a filter looks like.
+func (f *filterLine) hint() string {
+	switch list := f.history[f.kind]; {
+	case len(list) > 0:
+		return "up recalls " + text.Clean(list[len(list)-1])
+	case f.kind == filter.CSS:
+		return "such as a[href], .price, table tr:nth-child(2)"
+	}
+	return "such as .items[0], .items[].name, keys"
 }
 
 // line is the filter, and what came of it.
@@ -331,7 +341,8 @@ func (f *filterLine) line(focused bool, w int) string {
 	room := max(w-text.Width(left)-text.Width(right)-3, 8)
 	if f.typing && focused {
 		f.prompt.SetWidth(room)
-		left += f.prompt.View()
+		f.prompt.Placeholder = f.hint()
+		left += widget.ViewInput(f.prompt)
 	} else {
 		left += t.Accent.Render(text.Cut(text.Clean(f.prompt.Value()), room))
 	}

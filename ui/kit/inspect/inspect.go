@@ -139,6 +139,7 @@ func (v *View) Show(p Page) tea.Cmd {
 		gone = v.picture.Leave()
 	}
 	v.at = p
+	v.filter.end()
 	if v.src.Reader == nil {
 		return gone
 	}
@@ -197,6 +198,14 @@ func (v *View) JumpTo(off, n int64) tea.Cmd {
 // At is the page on the screen.
 func (v *View) At() Page { return v.at }
 
+// Filtered is the filter whose result is on the screen in place of the page, as in "jq .items[]"; "" without one.
+func (v *View) Filtered() string {
+	if !v.filter.on || v.filter.typing || v.filter.res.Matches == 0 {
+		return ""
+	}
+	return string(v.filter.kind) + " " + v.filter.ran
+}
+
 // CapturingText reports whether a search or a filter is being typed.
 func (v *View) CapturingText() bool {
 	if v.filter.on {
@@ -242,13 +251,13 @@ func (v *View) Bindings() []kit.Binding {
 	case v.at == Hex:
 		out = v.hex.Bindings()
 	}
-	b := kit.Binding{Name: "body.filter", Keys: []string{"|"}, Label: "filter", Help: "Filter the body as you type: jq for JSON, a CSS selector for HTML.", Group: "Body", Intent: openFilter{}}
+	b := kit.Binding{Name: "body.filter", Keys: []string{"|"}, Label: "filter", Help: "Filter the body as you type: jq for JSON, a CSS selector for HTML.", Synonyms: "filter", Group: "Body", Intent: openFilter{}}
 	if v.filter.kind == "" || v.src.Reader == nil {
 		b.Disabled, b.Hidden = "filters read JSON (jq) and HTML (CSS)", true
 	} else {
-		b.Label = string(v.filter.kind) + " filter"
+		b.Label = string(v.filter.kind)
 	}
-	return append(out, b)
+	return append([]kit.Binding{b}, out...)
 }
 
 // treeBuilt shows the text where it is not JSON.
@@ -273,7 +282,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 	case filterIntent:
 		return v.filter.act(msg)
 	}
-	if v.filter.on {
+	if _, wheel := msg.(tea.MouseWheelMsg); v.filter.on && (!wheel || !v.filter.typing) { // the page is on the screen then
 		return v.filter.input(msg)
 	}
 	switch t := v.viewer(); {
@@ -291,8 +300,12 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 // Render draws exactly h lines of w cells.
 func (v *View) Render(focused bool, w, h int) string {
 	if v.filter.on {
-		return v.filter.render(focused, w, h)
+		return v.filter.render(func(h int) string { return v.renderPage(focused, w, h) }, focused, w, h)
 	}
+	return v.renderPage(focused, w, h)
+}
+
+func (v *View) renderPage(focused bool, w, h int) string {
 	t := v.theme
 	note := ""
 	switch v.at {

@@ -171,19 +171,26 @@ func TestAFilterRunsAsItIsTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := open(t, "application/json", `{"items":[{"n":1,"x":"a"},{"n":2,"x":"b"}]}`)
 		g.press("|")
-		g.expect("jq ›", "a jq filter, such as")
+		g.expect(`1 {"items":[{"n":1`, "jq › █ such as .items[0]")
 		g.write(".items[].x")
-		g.expect(`1 "a"`, `2 "b"`, "jq › .items[].x", "2 results")
+		g.expect(`1 {"items":[{"n":1`, `→ "a" "b"`, "jq › .items[].x", "2 results") // the body stays while one needs its names
 		g.write("[")
-		g.expect(`1 "a"`, "jq › .items[].x[", "✗ the expression is not finished") // the result before it stays
+		g.expect(`→ "a" "b"`, "jq › .items[].x[", "✗ the expression is not finished") // the result before it stays
+		if by := g.v.Filtered(); by != "" {
+			t.Errorf("the page is called %q while the body is on the screen", by)
+		}
 		g.press("backspace", "enter", "Y")
+		g.expect(`1 "a"`, `2 "b"`)
+		if by := g.v.Filtered(); by != "jq .items[].x" {
+			t.Errorf("the result is called %q", by)
+		}
 		if g.copied != "\"a\"\n\"b\"\n" {
 			t.Errorf("copied %q", g.copied)
 		}
 		g.press("G", "|", "ctrl+u")
-		g.expect("a jq filter, such as")
+		g.expect("jq › █ up recalls .items[].x")
 		g.write("length")
-		g.expect("1 1", "1 result")
+		g.expect("→ 1", "1 result")
 		g.press("up")
 		g.expect("jq › .items[].x", "2 results")
 		g.press("up")
@@ -197,7 +204,9 @@ func TestAFilterRunsAsItIsTyped(t *testing.T) {
 		}
 		g.settle(g.v.Show(Tree))
 		g.press("|")
-		g.expect("jq › length", "1 1") // what was typed stays for this body
+		g.expect("▾ {} 1 key", "jq › █ up recalls length")
+		g.press("up", "enter")
+		g.expect("jq › length", "1 1")
 		g.show("application/json", `[5]`)
 		g.expect("1 [5]")
 		g.press("|", "up", "up")
@@ -210,7 +219,7 @@ func TestAFilterOfAPageIsASelector(t *testing.T) {
 		g := open(t, "text/html", "<ul><li class=a>one<li>two</ul>")
 		g.press("|")
 		g.write("li.a")
-		g.expect(`1 <li class="a">one</li>`, "CSS › li.a", "1 result")
+		g.expect(`→ <li class="a">one</li>`, "CSS › li.a", "1 result")
 		g.write("x")
 		g.expect("nothing matches", "0 results")
 		g.write("[")

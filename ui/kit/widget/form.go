@@ -168,7 +168,7 @@ func (fd *field) editor() *textarea.Model {
 	a.ShowLineNumbers = false
 	a.CharLimit = 1 << 20
 	a.MaxHeight = 0
-	a.Placeholder = fd.Placeholder
+	a.Placeholder = "  " + fd.Placeholder // behind the cursor
 	a.KeyMap.InsertNewline.SetKeys("enter", "ctrl+m", "ctrl+j")
 	a.KeyMap.Paste = key.NewBinding(key.WithDisabled())
 	a.SetHeight(max(fd.Rows, 2))
@@ -346,6 +346,13 @@ func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
 	return nil
 }
 
+// Replace edits a text of which what is typed next takes the place, as in a browser's line of addresses.
+func (f *Form) Replace(name string) tea.Cmd {
+	cmd := f.FocusOn(name, true)
+	f.find(name).whole = true
+	return cmd
+}
+
 // Refuse shows text under a field that is visible, and has it edited: what is typed next corrects it.
 // ok is false where there is no such field.
 func (f *Form) Refuse(name, text string) (cmd tea.Cmd, ok bool) {
@@ -390,12 +397,7 @@ func Required(ask string) func(string) error {
 // Touched reports whether the operator has changed a value that still differs from what it
 // was.
 func (f *Form) Touched() bool {
-	for _, fd := range f.fields {
-		if fd.changed && fd.value() != fd.first {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.fields, func(fd *field) bool { return fd.changed && fd.value() != fd.first })
 }
 
 func (fd *field) check() bool {
@@ -449,12 +451,7 @@ func (f *Form) move(by int) bool {
 
 // atEnd reports whether no field comes after the current one.
 func (f *Form) atEnd() bool {
-	for _, fd := range f.fields[f.at+1:] {
-		if !fd.Hidden && fd.Kind != FieldNote {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.fields[f.at+1:], func(fd *field) bool { return !fd.Hidden && fd.Kind != FieldNote })
 }
 
 // edit begins editing the current field; choices and toggles change instead.
@@ -526,6 +523,9 @@ func (f *Form) toggleAll(prefix string) {
 	}
 }
 
+// chosen reports whether an option is the field's value.
+func (fd *field) chosen(o Option) bool { return o.Value == fd.Value }
+
 // cycle chooses the next enabled option.
 func (fd *field) cycle(by int) {
 	fd.err = ""
@@ -537,12 +537,7 @@ func (fd *field) cycle(by int) {
 		}
 		return
 	}
-	n, at := len(fd.Options), -1
-	for i, o := range fd.Options {
-		if o.Value == fd.Value {
-			at = i
-		}
-	}
+	n, at := len(fd.Options), slices.IndexFunc(fd.Options, fd.chosen)
 	for range n {
 		at = ((at+by)%n + n) % n
 		if fd.Options[at].Disabled == "" {

@@ -61,7 +61,7 @@ func keyOr(bindings []kit.Binding, k string, typing bool) tea.Msg {
 		return b.Intent
 	}
 	if len(k) > 1 {
-		return tea.KeyPressMsg{Code: map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "left": tea.KeyLeft}[k]}
+		return tea.KeyPressMsg{Code: map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "left": tea.KeyLeft, "right": tea.KeyRight}[k]}
 	}
 	return tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
 }
@@ -156,6 +156,11 @@ func TestLettersWalkAtRestAndAreTextWhereATextIsEdited(t *testing.T) {
 		}
 		if formKeys(f, "esc", "j", "up", "j"); f.Value("url") != "kjpj" {
 			t.Errorf("typed %q after an arrow; want kjpj", f.Value("url"))
+		}
+		for _, step := range []struct{ key, want string }{{"right", "›URL     kjpj█"}, {"esc", "›URL     kjpj\n"}, {"enter", "›URL     kjpj█"}} {
+			if formKeys(f, step.key); !strings.Contains(uitest.Plain(f.Render(true, 60, 14)), step.want) {
+				t.Errorf("after %s the row is not %q:\n%s", step.key, step.want, uitest.Plain(f.Render(true, 60, 14)))
+			}
 		}
 	}
 }

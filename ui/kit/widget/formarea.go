@@ -20,7 +20,7 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 	case on && f.editing && (shown != fd.value() || strings.ContainsFunc(shown, invisible)):
 		words, above = f.masked(fd, shown, width)
 	case on && f.editing:
-		words = strings.Split(fd.area.View(), "\n")
+		words = strings.Split(solidCursor(fd.area.View(), fd.area.Styles().Cursor.Color), "\n")
 		above = fd.area.ScrollYOffset()
 	case shown == "":
 		return []string{head + f.theme.Placeholder.Render(text.Cut(fd.Placeholder, width))}
@@ -75,12 +75,12 @@ func (f *Form) masked(fd *field, shown string, width int) (out []string, from in
 			continue
 		}
 		col := min(fd.area.Column(), len(line))
-		under, behind := " ", ""
+		cursor, behind := "█", ""
 		if col < len(line) {
-			under, behind = string(line[col]), string(line[col+1:])
+			cursor, behind = f.theme.Cursor.Render(text.Clean(string(line[col]))), string(line[col+1:])
 		}
 		before := line[max(col-width+1, 0):col]
-		out[i] = text.Cut(text.Clean(string(before))+f.theme.Cursor.Render(text.Clean(under))+text.Clean(behind), width)
+		out[i] = text.Cut(text.Clean(string(before))+cursor+text.Clean(behind), width)
 	}
 	return out, from
 }

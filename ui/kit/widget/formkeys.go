@@ -73,7 +73,11 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	out := []kit.Binding{accept, esc}
 	if fd.Kind != FieldPick { // the footer says where letters go
 		accept.Hidden, esc.Label = true, "end typing"
-		out = []kit.Binding{esc, {Keys: []string{"typing"}, Label: "goes into " + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}, accept}
+		verb := "goes into "
+		if fd.whole && fd.value() != "" {
+			verb = "replaces "
+		}
+		out = []kit.Binding{esc, {Keys: []string{"typing"}, Label: verb + model.Cut(fd.Label, 16), Group: group, WhileTyping: true}, accept}
 	}
 	if fd.Kind == FieldArea {
 		out = out[:2]

@@ -58,7 +58,7 @@ func (fd *field) recall(by int) bool {
 }
 
 func (fd *field) show(at int, value string) {
-	fd.earlier.at = at
+	fd.earlier.at, fd.whole = at, false
 	fd.input.SetValue(value)
 	fd.input.CursorEnd()
 	fd.err = ""

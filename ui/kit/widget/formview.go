@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -171,9 +172,6 @@ func (f *Form) typedText(fd *field, on bool, width int) string {
 			fd.input.SetWidth(width - 1)
 			fd.input.SetCursor(fd.input.Position()) // shows what fits now
 		}
-		if hidden {
-			return fd.input.View()
-		}
 		return ViewInput(*fd.input)
 	}
 	switch {
@@ -200,16 +198,15 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 		if fd.Value == "" {
 			return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
 		}
-		words := fd.Value
-		for _, o := range fd.Options {
-			if o.Value == fd.Value {
-				words = text.Clean(o.label())
-				if o.Note != "" {
-					return text.Cut(t.Text.Render(words)+"  "+t.Muted.Render(text.Clean(o.Note)), width)
-				}
-			}
+		o := Option{Value: fd.Value}
+		if i := slices.IndexFunc(fd.Options, fd.chosen); i >= 0 {
+			o = fd.Options[i]
 		}
-		return t.Text.Render(text.Cut(text.Clean(words), width))
+		words := t.Text.Render(text.Clean(o.label()))
+		if o.Note != "" {
+			words += "  " + t.Muted.Render(text.Clean(o.Note))
+		}
+		return text.Cut(words, width)
 	case FieldToggle:
 		if fd.Value == "true" {
 			return t.Text.Render("[x] " + text.Clean(fd.Placeholder))
@@ -250,12 +247,7 @@ func optionText(o Option, taken bool) string {
 
 // firstOption is the first option that is drawn, and what stands before it.
 func (fd *field) firstOption(width int) (from int, head string) {
-	taken, used := 0, 0
-	for i, o := range fd.Options {
-		if o.Value == fd.Value {
-			taken = i
-		}
-	}
+	taken, used := max(slices.IndexFunc(fd.Options, fd.chosen), 0), 0
 	for i := taken; i >= 0; i-- { // back from the chosen one, as far as there is room
 		w := text.Width(optionText(fd.Options[i], false)) + 1
 		rest := 0

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"image/color"
 	"strings"
 	"unicode/utf8"
 
@@ -8,6 +9,7 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -77,15 +79,24 @@ func updateField(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, said)
 }
 
-// ViewInput is an editor as it is drawn: with tokens for what is not visible.
+// ViewInput is an editor as it is drawn: with tokens for what is not visible, and a cursor that reads in plain text.
 func ViewInput(in textinput.Model) string {
-	in.Placeholder = text.Cut(in.Placeholder, max(in.Width(), 1))
+	if in.Placeholder != "" {
+		in.Placeholder = "  " + text.Cut(in.Placeholder, max(in.Width()-2, 1)) // behind the cursor
+	}
 	value := in.Value()
-	if shown := text.Clean(value); shown != value {
+	if shown := text.Clean(value); shown != value && in.EchoMode == textinput.EchoNormal {
 		at := utf8.RuneCountInString(text.Clean(string([]rune(value)[:in.Position()])))
 		in.SetValue(shown)
 		in.SetCursor(0)
 		in.SetCursor(at)
 	}
-	return in.View()
+	return solidCursor(in.View(), in.Styles().Cursor.Color)
+}
+
+// solidCursor draws the cursor of an editor as a block where no character is under it: it looks the same, and is seen
+// where neither colours nor reversed cells are.
+func solidCursor(view string, ink color.Color) string {
+	s := lipgloss.NewStyle().Foreground(ink).Inline(true)
+	return strings.Replace(view, s.Reverse(true).Render(" "), s.Render("█"), 1)
 }

@@ -121,7 +121,7 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	const group = "Filter"
 	if f.typing {
 		return []kit.Binding{
-			{Name: "filter.keep", Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
+			{Name: "filter.keep", Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list, where enter opens.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
 			{Name: "filter.leave", Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: filterLeave{}, WhileTyping: true},
 		}
 	}
@@ -138,7 +138,7 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 func (f *ListFilter) Problem() string { return f.problem }
 
 // Line is the filter in one line of w cells, with how many rows it shows, or with a shown below 0
-// that this is not known yet; empty if there is none.
+// that this is not known yet, and without all if it is not counted; empty if there is none.
 func (f *ListFilter) Line(t *kit.Theme, shown, all, w int) string {
 	if !f.typing && f.text == "" {
 		return ""
@@ -149,6 +149,8 @@ func (f *ListFilter) Line(t *kit.Theme, shown, all, w int) string {
 		tail = "  looking…"
 	}
 	switch {
+	case f.problem == "" && all < 0: // not counted
+		tail = ""
 	case f.problem != "":
 		tail, ink = "  "+f.problem, t.Warn
 	case shown == 0:
