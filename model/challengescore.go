@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -85,9 +84,9 @@ func (p *page) lead() {
 	away := p.shape.away
 	m := mark{text: Line(string(away.value), 80), place: "a script or a refresh", name: "it leads to another address, and nothing else is on the page", offset: away.at, length: len(away.value)}
 	address, _, _ := bytes.Cut(bytes.ToLower(away.value), []byte("?"))
-	kept := keptOut.FindSubmatch(address)
+	kept := keptOut().FindSubmatch(address)
 	switch {
-	case waitingHost.Match(address):
+	case waitingHost().Match(address):
 		m.name = "it leads to a waiting room"
 		p.decide(waiting, m)
 	case kept != nil && p.shape.links <= tinyLinks:
@@ -103,10 +102,10 @@ func (p *page) lead() {
 }
 
 // waitingHost is the address of a waiting room.
-var waitingHost = regexp.MustCompile(`\.queue-it\.net\b`)
+var waitingHost = Pattern(`\.queue-it\.net\b`)
 
 // keptOut is an address, or a part of one, for those who are kept out of a site; its first group asks for a human.
-var keptOut = regexp.MustCompile(`[/=_.-](?:(captcha|recaptcha|challenge|bot-?check|human-?check|verify-?human|are-?you-?human|robot-?check)|blocked|block-?page|access-?_?denied|denied|forbidden|banned|ip-?blocked|geo-?block(?:ed)?|not-?allowed)(?:[/#._"'-]|$)`)
+var keptOut = Pattern(`[/=_.-](?:(captcha|recaptcha|challenge|bot-?check|human-?check|verify-?human|are-?you-?human|robot-?check)|blocked|block-?page|access-?_?denied|denied|forbidden|banned|ip-?blocked|geo-?block(?:ed)?|not-?allowed)(?:[/#._"'-]|$)`)
 
 // weighSigns looks at the signs of defences.
 func (p *page) weighSigns(body []byte, cookieNames []string) {

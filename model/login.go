@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -201,7 +200,7 @@ func isScheme(s string) bool {
 }
 
 func loginFromURL(s string) (Login, error) {
-	if clearLogin.MatchString(s) {
+	if clearLogin().MatchString(s) {
 		return Login{}, fmt.Errorf("%w: %s", errLogin, escapeLogin)
 	}
 	u, err := url.Parse(s)
@@ -230,7 +229,7 @@ const escapeLogin = "its password holds /, ? or # in the clear, which ends a hos
 
 // clearLogin is an address with such a password: what stands before the "/", "?" or "#" is a name and no port, or a name
 // without a dot and a port, and what follows has an @ and a host.
-var clearLogin = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@:\[]+:[^/?#@]*[^/?#@0-9][^/?#@]*[/?#].*@|[^/?#@:.\[]+:[0-9]+[/?#].*@[^/?#@]+:[0-9]+)`)
+var clearLogin = Pattern(`^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@:\[]+:[^/?#@]*[^/?#@0-9][^/?#@]*[/?#].*@|[^/?#@:.\[]+:[0-9]+[/?#].*@[^/?#@]+:[0-9]+)`)
 
 // userPassword splits at the first ":", which cannot stand in a username
 // (service.md 5.2 rule 2).

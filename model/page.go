@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -243,7 +242,7 @@ func (s *scan) element(i int) int {
 		switch {
 		case e.tag == "script" && !e.json:
 			script := b[i:min(end, i+maxScript)]
-			if at := leading.FindIndex(script[:min(len(script), maxLeading)]); at != nil && s.shape.away.value == nil {
+			if at := leading().FindIndex(script[:min(len(script), maxLeading)]); at != nil && s.shape.away.value == nil {
 				s.shape.away = span{i + at[0], script[at[0]:min(len(script), at[0]+maxAddress)]}
 			}
 			if !s.parts("an inline script", scriptMarks, i, script) && len(bytes.TrimSpace(script)) > 0 {
@@ -375,7 +374,7 @@ func (s *scan) address(tag string, t span) {
 }
 
 // leading is how a script leads to another address; maxLeading is how much of a script is looked at.
-var leading = regexp.MustCompile(`location(?:\.href)?\s*=[^=]|location\.(?:replace|assign)\s*\(|\.submit\(\)`)
+var leading = Pattern(`location(?:\.href)?\s*=[^=]|location\.(?:replace|assign)\s*\(|\.submit\(\)`)
 
 const maxLeading = 4 << 10
 
@@ -555,14 +554,14 @@ func (e *element) see(name string, at int, value []byte) {
 	case "hidden":
 		e.unseen = true
 	case "style":
-		e.unseen = e.unseen || notShown.Match(value[:min(len(value), maxAddress)])
+		e.unseen = e.unseen || notShown().Match(value[:min(len(value), maxAddress)])
 	case "onload":
 		e.onload = span{at, value}
 	}
 }
 
 // notShown is a style by which an element and what is in it is not shown.
-var notShown = regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
+var notShown = Pattern(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
 
 // named sees a field that takes the answer to a CAPTCHA.
 func (e *element) named(value []byte) {
@@ -639,7 +638,7 @@ func (s *scan) opened(e *element) {
 			s.shape.links++
 		}
 	case "body":
-		if at := leading.FindIndex(e.onload.value[:min(len(e.onload.value), maxAddress)]); at != nil && s.shape.away.value == nil {
+		if at := leading().FindIndex(e.onload.value[:min(len(e.onload.value), maxAddress)]); at != nil && s.shape.away.value == nil {
 			s.shape.away = span{e.onload.at + at[0], e.onload.value[at[0]:]}
 		}
 	case "h1", "h2", "h3":

@@ -2,7 +2,6 @@ package model
 
 import (
 	_ "embed"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -233,14 +232,14 @@ var sentenceEnds = strings.NewReplacer(". ", "\n", "! ", "\n", "? ", "?\n", "。
 // title does not.
 func speakOfAccess(blocks []block) bool {
 	for _, b := range blocks {
-		if !b.heading && accessWords.MatchString(b.text) {
+		if !b.heading && accessWords().MatchString(b.text) {
 			return true
 		}
 	}
 	return false
 }
 
-var accessWords = regexp.MustCompile(`\b(your (ip|request|browser|access|network|account|connection|location)|not (allowed|permitted|authorized|authorised)|permission|administrator|contact us|incident|support id|ray id|reference (id|number|#)|event id|try again|denied|blocked|forbidden|nginx|apache|openresty|cloudfront|server at)\b`)
+var accessWords = Pattern(`\b(your (ip|request|browser|access|network|account|connection|location)|not (allowed|permitted|authorized|authorised)|permission|administrator|contact us|incident|support id|ray id|reference (id|number|#)|event id|try again|denied|blocked|forbidden|nginx|apache|openresty|cloudfront|server at)\b`)
 
 // decide makes it the verdict of the page, by these marks.
 func (p *page) decide(v verdict, marks ...mark) {
@@ -316,8 +315,8 @@ func (p *page) titleMark(s saying) mark {
 
 // codeFirst is a title that begins with a status, or ends with one in brackets.
 var (
-	codeFirst = regexp.MustCompile(`^(?:(?:http|https|status|error|code|fehler|erreur|errore|erro|fout|błąd|hata|lỗi|ошибка|エラー|错误|錯誤|오류|خطا|خطأ)[ /:#]*){0,3}([45][0-9]{2})(?:[ .:–—-]+(.*))?$`)
-	codeLast  = regexp.MustCompile(`^(?:error )?(.*?)[ :-]*(?:error )?\(?([45][0-9]{2})\)?$`)
+	codeFirst = Pattern(`^(?:(?:http|https|status|error|code|fehler|erreur|errore|erro|fout|błąd|hata|lỗi|ошибка|エラー|错误|錯誤|오류|خطا|خطأ)[ /:#]*){0,3}([45][0-9]{2})(?:[ .:–—-]+(.*))?$`)
+	codeLast  = Pattern(`^(?:error )?(.*?)[ :-]*(?:error )?\(?([45][0-9]{2})\)?$`)
 )
 
 // bare reports whether a page has hardly a link, so that its title may go on behind what it says.
@@ -338,9 +337,9 @@ func titleSays(text string, loose bool) (saying, bool) {
 	if !loose && !mayHaveCode(text) {
 		return saying{}, false
 	}
-	if m := codeFirst.FindStringSubmatch(text); m != nil {
+	if m := codeFirst().FindStringSubmatch(text); m != nil {
 		code, rest = m[1], m[2]
-	} else if m := codeLast.FindStringSubmatch(text); m != nil && m[1] != "" {
+	} else if m := codeLast().FindStringSubmatch(text); m != nil && m[1] != "" {
 		code, rest = m[2], m[1]
 	} else if s, ok := readSayings().opening(text); ok && loose {
 		return s, true

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -26,11 +25,11 @@ func SecretName(name string) bool {
 }
 
 // tokens are long words of letters and digits, and UUIDs.
-var tokens = regexp.MustCompile(`[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`)
+var tokens = Pattern(`[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`)
 
 // MayBeToken reports whether a text holds what may open something: a long word of letters and
 // digits, with digits and not of digits alone, or a UUID.
-func MayBeToken(s string) bool { return slices.ContainsFunc(tokens.FindAllString(s, -1), opens) }
+func MayBeToken(s string) bool { return slices.ContainsFunc(tokens().FindAllString(s, -1), opens) }
 
 // opens reports whether one of tokens may open something.
 func opens(token string) bool {

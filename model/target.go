@@ -26,7 +26,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	switch {
-	case clearLogin.MatchString(s):
+	case clearLogin().MatchString(s):
 		return nil, errors.New("it looks like an address with a login, and " + escapeLogin)
 	case err != nil:
 		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login

@@ -3,7 +3,9 @@ package model
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -110,4 +112,10 @@ func CheckOnce(name string) error {
 		return BadField("once", "a name is one line of at most %d bytes, without blanks around it", most)
 	}
 	return nil
+}
+
+// Pattern is a regular expression that is compiled when it is first asked for: most runs need few of those that there
+// are, and to compile all of them takes longer than most commands do.
+func Pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

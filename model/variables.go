@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // A text of a request may hold variables, written {{name}}. One pair of braces more on
 // both sides writes the braces themselves: {{{{name}}}} is the text {{name}}.
-var variable = regexp.MustCompile(`(\{{2,})([A-Za-z_][A-Za-z0-9_]*)(\}{2,})`)
+var variable = Pattern(`(\{{2,})([A-Za-z_][A-Za-z0-9_]*)(\}{2,})`)
 
 // Variables are the names of the variables of a text, in their order, each once.
 func Variables(text string) []string {
@@ -30,7 +29,7 @@ func ExpandVariables(text string, value func(name string) string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
-	return variable.ReplaceAllStringFunc(text, func(found string) string {
+	return variable().ReplaceAllStringFunc(text, func(found string) string {
 		open, name, closing := braced(found)
 		if min(open, closing)/2 > 1 {
 			return found[2 : len(found)-2]
@@ -50,7 +49,7 @@ func braced(found string) (open int, name string, closing int) {
 // WithoutVariables is the text that ExpandVariables makes the given text of, whatever the
 // values: what looks like a variable in it is none.
 func WithoutVariables(text string) string {
-	return variable.ReplaceAllString(text, "{{${1}${2}${3}}}")
+	return variable().ReplaceAllString(text, "{{${1}${2}${3}}}")
 }
 
 // VariableName reports whether a variable can have this name.
@@ -170,7 +169,7 @@ func (r FetchRequest) Resolve(find func(name string) (Variable, bool)) (FetchReq
 
 // raised is a text whose written braces survive one ExpandVariables.
 func raised(text string) string {
-	return variable.ReplaceAllStringFunc(text, func(found string) string {
+	return variable().ReplaceAllStringFunc(text, func(found string) string {
 		if open, _, closing := braced(found); min(open, closing)/2 > 1 {
 			return "{{" + found + "}}"
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,7 +42,7 @@ func Detect(contentType string, head []byte) Charset {
 		return Charset{}
 	}
 	label := ""
-	if m := parameter.FindStringSubmatch(params); m != nil {
+	if m := parameter().FindStringSubmatch(params); m != nil {
 		label = m[1]
 	}
 	c := named(kind, label, head)
@@ -184,9 +183,9 @@ func countUTF8(b []byte) (good, bad int) {
 }
 
 var (
-	parameter = regexp.MustCompile(`(?:^|[;\s])charset\s*=\s*["']?([a-z0-9._:-]{1,40})`)
-	declared  = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
-	metas     = regexp.MustCompile(`(?i)<meta\s[^>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})`)
+	parameter = model.Pattern(`(?:^|[;\s])charset\s*=\s*["']?([a-z0-9._:-]{1,40})`)
+	declared  = model.Pattern(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+	metas     = model.Pattern(`(?i)<meta\s[^>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})`)
 )
 
 // maxDeclared is where a text says what its character set is, in bytes from its beginning.
@@ -195,11 +194,11 @@ const maxDeclared = 64 << 10
 // within is the character set that a text names itself, in lower case.
 func within(kind string, head []byte) string {
 	head = head[:min(len(head), maxDeclared)]
-	if m := declared.FindSubmatch(head); m != nil {
+	if m := declared().FindSubmatch(head); m != nil {
 		return strings.ToLower(string(m[1]))
 	}
 	if kind == "" || strings.Contains(kind, "html") || kind == "text/plain" {
-		if m := metas.FindSubmatch(head); m != nil {
+		if m := metas().FindSubmatch(head); m != nil {
 			return strings.ToLower(string(m[1]))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -56,7 +55,7 @@ var usualKeys = sync.OnceValue(func() map[string]string {
 var reserved = strings.Fields("ctrl+c ctrl+z esc enter tab shift+tab up down left right home end pgup pgdown backspace delete insert ctrl+a ctrl+e ctrl+h ctrl+k")
 
 // pressable is a key that every terminal reports. ctrl+i, ctrl+m and ctrl+[ are tab, enter and esc there.
-var pressable = regexp.MustCompile(`^([\pL\pN\pP\pS]|space|f([1-9]|1[0-2])|ctrl\+[a-gj-ln-z]|alt\+[a-zA-Z0-9])$`)
+var pressable = model.Pattern(`^([\pL\pN\pP\pS]|space|f([1-9]|1[0-2])|ctrl\+[a-gj-ln-z]|alt\+[a-zA-Z0-9])$`)
 
 // action is a line of the table.
 type action struct {
@@ -122,7 +121,7 @@ func (a action) rebound(value any) (keys []string, fe *fieldError) {
 			return nil, &fieldError{"", "ctrl+j ends a line where several are typed, as in a paste", "another key"}
 		case slices.Contains(reserved, key):
 			return nil, &fieldError{"", key + " means the same everywhere", "another key"}
-		case !pressable.MatchString(key):
+		case !pressable().MatchString(key):
 			return nil, &fieldError{"", fmt.Sprintf("%#v cannot be pressed", v), `a key, or a list of keys, such as "d", "D", "space", "f6", "ctrl+g" or "alt+d"`}
 		}
 		keys = append(keys, key)

@@ -40,7 +40,7 @@ func (d Dialect) InProgress(status int, h http.Header, r Reading, body []byte) m
 		pending := string(object["pending"]) == "true"
 		delete(object, "pending")
 		p, _ := d.ReadProgress(body) // it is an object
-		waits := pending || slices.Contains(beforeTheEnd, strings.ToLower(p.Wire)) || notReady.MatchString(p.Detail)
+		waits := pending || slices.Contains(beforeTheEnd, strings.ToLower(p.Wire)) || notReady().MatchString(p.Detail)
 		known = stateAlone(object) && p.State == model.JobRunning && (accepted || waits && (known || d.read != nil) || known && p.Wire == "" && object["error"] == nil)
 		if w.Says = strings.Trim(p.Wire+": "+p.Detail, ": "); pending {
 			w.Says = cmp.Or(w.Says, "pending")

@@ -10,7 +10,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -299,7 +298,7 @@ var (
 	beforeTheEnd = []string{"building", "collecting", "in_progress", "pending", "processing", "queued", "running", "scheduled", "starting"}
 	stateBeside  = []string{"collection_duration", "dataset_id", "error", "error_message", "inputs", "inputs_done", "message", "progress", "records", "retry_after", "snapshot_id", "status"}
 	// notReady is a sentence that says so, such as "Snapshot is not ready yet, try again in 10s".
-	notReady = regexp.MustCompile(`(?i)\b(not (yet )?ready|still in progress|(is|still) (being )?(built|building|running|processing|collecting|prepared|generated))\b`)
+	notReady = model.Pattern(`(?i)\b(not (yet )?ready|still in progress|(is|still) (being )?(built|building|running|processing|collecting|prepared|generated))\b`)
 )
 
 // InPlaceOfRows reads an answer that came with status 200 where rows were asked for, and tells the state of their job instead:
@@ -312,7 +311,7 @@ func (d Dialect) InPlaceOfRows(body []byte) (p Progress, ok bool) {
 			return Progress{}, false
 		}
 		p, err := d.ReadProgress(body)
-		return p, err == nil && (p.State != model.JobRunning || slices.Contains(beforeTheEnd, strings.ToLower(p.Wire)) || notReady.MatchString(p.Detail))
+		return p, err == nil && (p.State != model.JobRunning || slices.Contains(beforeTheEnd, strings.ToLower(p.Wire)) || notReady().MatchString(p.Detail))
 	}
 	state, says, ok := sentence(body)
 	return Progress{State: state, Wire: says, Inputs: -1, Done: -1, Records: -1}, ok
@@ -339,7 +338,7 @@ func sentence(body []byte) (state model.JobState, says string, ok bool) {
 	}
 	says = clean(cmp.Or(says, string(body)))
 	state, known := jobState(says)
-	return state, says, known || notReady.MatchString(says)
+	return state, says, known || notReady().MatchString(says)
 }
 
 // jobState is the state that a word of the service means. A word that is not known means that the

@@ -5,7 +5,6 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -337,7 +336,7 @@ func withoutTags(s string) string {
 
 // toolStatus is a status in the text of a tool's error, as public clients write it:
 // "HTTP 400: …", "status code 429", "(status 502)".
-var toolStatus = regexp.MustCompile(`(?i)\b(?:HTTP|status(?: code)?)[ :]+([1-5][0-9]{2})\b`)
+var toolStatus = model.Pattern(`(?i)\b(?:HTTP|status(?: code)?)[ :]+([1-5][0-9]{2})\b`)
 
 // ReadText reads the text of an error that a tool of agent access reported: a status and a
 // code of the service in it. The protocol has no place for either, so this is what the text
@@ -345,7 +344,7 @@ var toolStatus = regexp.MustCompile(`(?i)\b(?:HTTP|status(?: code)?)[ :]+([1-5][
 func (d Dialect) ReadText(text string) Reading {
 	text = clean(text)
 	r := Reading{Text: text}
-	if m := toolStatus.FindStringSubmatch(text); m != nil {
+	if m := toolStatus().FindStringSubmatch(text); m != nil {
 		r.TargetStatus, _ = strconv.Atoi(m[1]) // three digits
 	}
 	if !d.readsCodes {

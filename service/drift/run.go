@@ -3,7 +3,6 @@ package drift
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -301,11 +300,11 @@ func (p *Profiler) trace(r model.FetchResult, body []byte) {
 }
 
 // amount is a number as a page shows it, with a currency or a percent sign.
-var amount = regexp.MustCompile(`^(?:\p{Sc}|[A-Z]{3})?\s?([+-]?[0-9][0-9.,']*)\s?(?:\p{Sc}|[A-Z]{3}|%)?$`)
+var amount = model.Pattern(`^(?:\p{Sc}|[A-Z]{3})?\s?([+-]?[0-9][0-9.,']*)\s?(?:\p{Sc}|[A-Z]{3}|%)?$`)
 
 // reads is the type of a page's text: number or text.
 func reads(s string) string {
-	if amount.MatchString(strings.TrimSpace(s)) {
+	if amount().MatchString(strings.TrimSpace(s)) {
 		return typeNumber
 	}
 	return typeText

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
+
+	"zonedeck/model"
 )
 
 // maxSteps bounds the nodes that a selector may have to look at to decide about one
@@ -81,9 +82,9 @@ func shapeOf(page *goquery.Document) shape {
 // The parts of a selector that look further than at the element, its parent and the element
 // before it.
 var (
-	tight   = regexp.MustCompile(`\s*([>+~,])\s*`)
-	farther = regexp.MustCompile(`(?i)^:(has|haschild|contains|containsown|matches|matchesown|nth-[a-z-]+)\($`)
-	part    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[|\]|:?[\w-]*\(|\)|~|\s+`)
+	tight   = model.Pattern(`\s*([>+~,])\s*`)
+	farther = model.Pattern(`(?i)^:(has|haschild|contains|containsown|matches|matchesown|nth-[a-z-]+)\($`)
+	part    = model.Pattern(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[|\]|:?[\w-]*\(|\)|~|\s+`)
 )
 
 // steps is about how many nodes a selector looks at, at worst, to decide about one element:
@@ -91,10 +92,10 @@ var (
 func (s shape) steps(expr string) float64 {
 	ancestors, siblings, below, deepest := 0, 0, 0, 0
 	var open []bool // for each bracket whether it looks below
-	for _, word := range part.FindAllString(tight.ReplaceAllString(strings.TrimSpace(expr), "$1"), -1) {
+	for _, word := range part().FindAllString(tight().ReplaceAllString(strings.TrimSpace(expr), "$1"), -1) {
 		switch {
 		case word == "[" || strings.HasSuffix(word, "("):
-			open = append(open, farther.MatchString(word))
+			open = append(open, farther().MatchString(word))
 			if open[len(open)-1] {
 				below++
 				deepest = max(deepest, below)

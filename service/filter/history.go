@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -82,17 +81,17 @@ func Remember(list []string, expr string) []string {
 }
 
 var (
-	literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|=\s*[^\s"'\]=]+`)
-	word    = regexp.MustCompile(`[\w-]+`)
+	literal = model.Pattern(`"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|=\s*[^\s"'\]=]+`)
+	word    = model.Pattern(`[\w-]+`)
 )
 
 // redact masks the texts of a filter that names a secret, such as .token == "…", but for those that
 // are the name.
 func redact(expr string) string {
-	if !slices.ContainsFunc(word.FindAllString(expr, -1), model.SecretName) {
+	if !slices.ContainsFunc(word().FindAllString(expr, -1), model.SecretName) {
 		return expr
 	}
-	return literal.ReplaceAllStringFunc(expr, func(s string) string {
+	return literal().ReplaceAllStringFunc(expr, func(s string) string {
 		quote := s[:1]
 		if quote == "=" {
 			if strings.HasPrefix(strings.TrimSpace(s[1:]), ".") { // a path of jq, not a text

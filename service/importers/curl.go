@@ -2,7 +2,6 @@ package importers
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +31,8 @@ type call struct {
 
 // The first line of a pasted command, and where curl stands in it.
 var (
-	curlBegins = regexp.MustCompile(`^((?:PS )?[A-Za-z]:\\[^>\n]*> ?)?([$&] )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|:\s|[A-Za-z_][A-Za-z0-9_]*=)`)
-	curlStands = regexp.MustCompile(`(^|[\n|;&(>])\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S*\s+)*curl(\.exe)?[\s\\]`)
+	curlBegins = model.Pattern(`^((?:PS )?[A-Za-z]:\\[^>\n]*> ?)?([$&] )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|:\s|[A-Za-z_][A-Za-z0-9_]*=)`)
+	curlStands = model.Pattern(`(^|[\n|;&(>])\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S*\s+)*curl(\.exe)?[\s\\]`)
 )
 
 // IsCurl reports whether a pasted text begins like a curl command, or like a script around
@@ -44,7 +43,7 @@ func IsCurl(text string) bool {
 		_, text, _ = strings.Cut(text, "\n")
 		text = strings.TrimSpace(text)
 	}
-	return curlBegins.MatchString(text) && curlStands.MatchString(text)
+	return curlBegins().MatchString(text) && curlStands().MatchString(text)
 }
 
 // Curl reads a curl command with the quotes of its shell and the options of curl 8. It reads no files. A call of the
@@ -108,7 +107,7 @@ func readCurl(text string, columns bool) (*call, error) {
 }
 
 // ofPowerShell are the options of the command that PowerShell 5 calls curl.
-var ofPowerShell = regexp.MustCompile(`^(?i:-(uri|method|headers|body|contenttype|usebasicparsing|websession|useragent|outfile|infile|form))$`)
+var ofPowerShell = model.Pattern(`^(?i:-(uri|method|headers|body|contenttype|usebasicparsing|websession|useragent|outfile|infile|form))$`)
 
 // options reads the words after curl. A refusal names the line of its word.
 func (c *call) options(args []string, lines []uint) (err error) {
@@ -123,7 +122,7 @@ func (c *call) options(args []string, lines []uint) (err error) {
 		word := args[0]
 		line, args = lines[len(lines)-len(args)], args[1:]
 		switch {
-		case !only && ofPowerShell.MatchString(word):
+		case !only && ofPowerShell().MatchString(word):
 			return refuse("%s is an option of PowerShell's own curl (Invoke-WebRequest), which is not read: write the command for curl.exe", word)
 		case only || !strings.HasPrefix(word, "-") || word == "-":
 			c.urls = append(c.urls, word)

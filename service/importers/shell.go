@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ func readShell(text string, out *Imported) (args []string, lines []uint, err err
 	case s.curl == nil:
 		return nil, nil, refuse("there is no curl command in it")
 	case s.piped:
-		out.pipedLogin = loginPrinted.MatchString(text)
+		out.pipedLogin = loginPrinted().MatchString(text)
 		out.dropped("what the pipe gives curl was not read")
 	}
 	return s.arguments()
@@ -102,7 +101,7 @@ func (s *script) check(file *syntax.File) (err error) {
 			command := *n
 			command.Semicolon = syntax.Pos{}
 			end, at := command.End().Offset(), n.Semicolon.Offset()
-			if at > 0 && strings.Trim(s.text[min(end, at):at], "\\\n") == "" && inAddress.MatchString(s.text[at:]) {
+			if at > 0 && strings.Trim(s.text[min(end, at):at], "\\\n") == "" && inAddress().MatchString(s.text[at:]) {
 				err = refuseAt(n.Semicolon, "the %c outside of quotes ends the command there: put the address into quotes", text[at])
 			}
 		case *syntax.Comment:
@@ -114,7 +113,7 @@ func (s *script) check(file *syntax.File) (err error) {
 				text[n.Args[0].Pos().Offset()] = ' '
 			}
 		case *syntax.Lit:
-			if escapedBlank.MatchString(n.Value) && lineEnd.MatchString(s.text[n.End().Offset():]) {
+			if escapedBlank().MatchString(n.Value) && lineEnd().MatchString(s.text[n.End().Offset():]) {
 				err = refuseAt(n.End(), blankBehind, '\\')
 			}
 		}
@@ -136,7 +135,7 @@ func (r shallow) Read(p []byte) (int, error) {
 }
 
 // inAddress is an operator that stands in the middle of what was meant as an address if it follows a word at once.
-var inAddress = regexp.MustCompile(`^(?:&[^ \t\n]|;[A-Za-z0-9_.%~-]+=)`)
+var inAddress = model.Pattern(`^(?:&[^ \t\n]|;[A-Za-z0-9_.%~-]+=)`)
 
 // statements looks for the curl command, and notes what else would be run; piped says that they read what another prints.
 func (s *script) statements(list []*syntax.Stmt, piped bool) error {
@@ -246,18 +245,18 @@ type argument struct {
 func readArgument(w *syntax.Word) *argument {
 	a := &argument{}
 	a.add(w.Parts, false)
-	if a.reason == "" && bracesSplit.MatchString(a.bare.String()) {
+	if a.reason == "" && bracesSplit().MatchString(a.bare.String()) {
 		a.reason = "braces outside of quotes make several words: put them into quotes"
 	}
 	return a
 }
 
 var (
-	escaped         = regexp.MustCompile(`(?s)\\(?:\n|(.))`)
-	escapedInQuotes = regexp.MustCompile("\\\\(?:\n|([$`\"\\\\]))")
-	escapedBlank    = regexp.MustCompile(`\\[ \t]$`)
-	lineEnd         = regexp.MustCompile(`^[ \t]*\n`)
-	bracesSplit     = regexp.MustCompile(`(?s)\{.*(,|\.\.).*\}`)
+	escaped         = model.Pattern(`(?s)\\(?:\n|(.))`)
+	escapedInQuotes = model.Pattern("\\\\(?:\n|([$`\"\\\\]))")
+	escapedBlank    = model.Pattern(`\\[ \t]$`)
+	lineEnd         = model.Pattern(`^[ \t]*\n`)
+	bracesSplit     = model.Pattern(`(?s)\{.*(,|\.\.).*\}`)
 )
 
 // add adds the parts of a word, or of what stands in double quotes.
@@ -266,9 +265,9 @@ func (a *argument) add(parts []syntax.WordPart, quotes bool) {
 		text, bare, reason := "", "", ""
 		switch part := part.(type) {
 		case *syntax.Lit:
-			text = escapedInQuotes.ReplaceAllString(part.Value, "$1")
+			text = escapedInQuotes().ReplaceAllString(part.Value, "$1")
 			if !quotes {
-				text, bare = escaped.ReplaceAllString(part.Value, "$1"), escaped.ReplaceAllString(part.Value, "q")
+				text, bare = escaped().ReplaceAllString(part.Value, "$1"), escaped().ReplaceAllString(part.Value, "q")
 			}
 		case *syntax.SglQuoted:
 			if text = part.Value; part.Dollar {
@@ -313,7 +312,7 @@ func keepsValue(p *syntax.ParamExp) bool {
 }
 
 // loginPrinted is what an exported command gives curl through a pipe.
-var loginPrinted = regexp.MustCompile(`(?m)printf '(?:Proxy-)?Authorization: [^|]*\|`)
+var loginPrinted = model.Pattern(`(?m)printf '(?:Proxy-)?Authorization: [^|]*\|`)
 
 // odd is a character that a person, or a word processor, has put in place of a quote, a hyphen or a blank; 0 for none.
 func (a *argument) odd() rune {

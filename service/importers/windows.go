@@ -2,38 +2,39 @@ package importers
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"zonedeck/model"
 )
 
 var (
-	promptText = regexp.MustCompile(`^(?:(?:PS )?[A-Za-z]:\\[^>\n]*> ?)?(?:& )?`)
-	cmdText    = regexp.MustCompile(`(?m)(?:^|\s)\^[ \t]*$|(?:^|\s)\^"|\^\\\^"`)
+	promptText = model.Pattern(`^(?:(?:PS )?[A-Za-z]:\\[^>\n]*> ?)?(?:& )?`)
+	cmdText    = model.Pattern(`(?m)(?:^|\s)\^[ \t]*$|(?:^|\s)\^"|\^\\\^"`)
 	// bashQuoted is an escaped letter, or a quoted text. Double quotes that touch are one match: what is in the last is its group.
-	bashQuoted = regexp.MustCompile(`(?s)\\.|\$'(?:\\.|[^'\\])*'|'[^']*'|("(?:\\.|[^"\\])*")+`)
-	expansion  = regexp.MustCompile(`\$[A-Za-z_{(]`)
+	bashQuoted = model.Pattern(`(?s)\\.|\$'(?:\\.|[^'\\])*'|'[^']*'|("(?:\\.|[^"\\])*")+`)
+	expansion  = model.Pattern(`\$[A-Za-z_{(]`)
 	// powerShellText is a backtick, a variable, or a quote that says something else in bash.
-	powerShellText = regexp.MustCompile("(?m)(?:^|\\s)`[ \\t]*$|[{\\[,:]`\"|\\$env:|(?s:\\bcurl\\.exe\\s.*(?:\\w''\\w|'[^'\"]*\\\\\"))")
+	powerShellText = model.Pattern("(?m)(?:^|\\s)`[ \\t]*$|[{\\[,:]`\"|\\$env:|(?s:\\bcurl\\.exe\\s.*(?:\\w''\\w|'[^'\"]*\\\\\"))")
 	// caretsInQuotes are those of Chrome before 2024, which wrote quotes that cmd.exe does not read as they are meant.
-	caretsInQuotes = regexp.MustCompile(`\^\\\^"|%\^[A-Za-z0-9_]`)
+	caretsInQuotes = model.Pattern(`\^\\\^"|%\^[A-Za-z0-9_]`)
 	// cmdVariable does not take the escapes of an address for a name, as in %C3%A9x%20: none begins with two hex digits.
-	cmdVariable = regexp.MustCompile(`^%(?:[G-Zg-z_][A-Za-z0-9_]{2,}|[A-Fa-f][G-Zg-z_][A-Za-z0-9_]+)%`)
+	cmdVariable = model.Pattern(`^%(?:[G-Zg-z_][A-Za-z0-9_]{2,}|[A-Fa-f][G-Zg-z_][A-Za-z0-9_]+)%`)
 )
 
 // inBash writes a text that is meant for cmd.exe in the words of bash, on the same lines, and says what joins these.
 func inBash(text string) (bash, joins string, err error) {
-	text = promptText.ReplaceAllString(text, "")
-	at, doubled := powerShellText.FindStringIndex(text), doubledQuotes(text)
+	text = promptText().ReplaceAllString(text, "")
+	at, doubled := powerShellText().FindStringIndex(text), doubledQuotes(text)
 	switch {
 	case strings.Contains(text, "\\\n"):
-	case cmdText.MatchString(bashQuoted.ReplaceAllStringFunc(text, outside)):
+	case cmdText().MatchString(bashQuoted().ReplaceAllStringFunc(text, outside)):
 		bash, err = cmdInBash(text)
 		return bash, "caret (^)", err
 	case at != nil:
 		return "", "", refuse("line %d: it is written for PowerShell, which is not read: copy the command for bash", lineAt(text, at[1]))
 	case doubled == nil:
-	case expansion.MatchString(text[doubled[0]:doubled[1]]):
+	case expansion().MatchString(text[doubled[0]:doubled[1]]):
 		return "", "", refuse("line %d: bash and cmd.exe read doubled quotes with a $ between them differently: put the word into one pair of quotes", lineAt(text, doubled[0]))
 	default:
 		bash, err = cmdInBash(text)
@@ -44,7 +45,7 @@ func inBash(text string) (bash, joins string, err error) {
 
 // outside leaves of a quoted text what cmd.exe may mean otherwise than bash.
 func outside(quoted string) string {
-	if quoted[0] == '\\' || caretsInQuotes.MatchString(quoted) {
+	if quoted[0] == '\\' || caretsInQuotes().MatchString(quoted) {
 		return quoted
 	}
 	return quoted[:1]
@@ -52,7 +53,7 @@ func outside(quoted string) string {
 
 // doubledQuotes finds the first word in which double quotes touch: bash drops them, and a program of Windows reads a quote.
 func doubledQuotes(text string) []int {
-	for _, at := range bashQuoted.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range bashQuoted().FindAllStringSubmatchIndex(text, -1) {
 		if at[2] > at[0] {
 			return at[:2]
 		}
@@ -68,7 +69,7 @@ const joined = 0
 // cmdInBash reads the text as cmd.exe does, which takes carets, operators and variables. What is left is a command line, which
 // the program takes apart itself.
 func cmdInBash(text string) (string, error) {
-	everywhere := caretsInQuotes.MatchString(text)
+	everywhere := caretsInQuotes().MatchString(text)
 	var bash strings.Builder
 	var line, ends []byte // ends are those that no blank has come behind
 	quotes := false
@@ -86,13 +87,13 @@ func cmdInBash(text string) (string, error) {
 	}
 	for at := 0; at < len(text); at++ {
 		c, rest := text[at], text[at+1:]
-		name := cmdVariable.FindString(text[at:])
+		name := cmdVariable().FindString(text[at:])
 		switch {
 		case name != "":
 			add(markEnv + name[1:len(name)-1] + markEnv)
 			at += len(name) - 1
 		case c == '^' && (everywhere || !quotes) && rest != "":
-			if rest[0] != '\n' && lineEnd.MatchString(rest) {
+			if rest[0] != '\n' && lineEnd().MatchString(rest) {
 				return "", refuse("line %d: "+blankBehind, lineAt(text, at), c)
 			}
 			if rest[0] == '\n' { // the lines are one, and what follows is a letter like any other

@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 )
 
 // Line is a line of results.
@@ -71,10 +71,10 @@ func appendRecord(b []byte, n int64, digest [sha256.Size]byte, body []byte) []by
 	return b
 }
 
-var workerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+var workerName = model.Pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
 func checkWorker(name string) error {
-	if !workerName.MatchString(name) {
+	if !workerName().MatchString(name) {
 		return fmt.Errorf("%q cannot name a worker: it has letters, digits, - and _, at most 100", name)
 	}
 	return nil
