@@ -25,6 +25,14 @@ func (k HistoryKind) Word() string {
 	return string(k)
 }
 
+// HistoryKindOf is the kind of a word.
+func HistoryKindOf(word string) HistoryKind {
+	if word == HistoryComparison.Word() {
+		return HistoryComparison
+	}
+	return HistoryKind(word)
+}
+
 // SourceAgent marks what an agent did, by the console's MCP server.
 const SourceAgent = "agent"
 

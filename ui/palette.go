@@ -69,7 +69,7 @@ func (a *App) palette() kit.Overlay {
 	groups = append(groups, a.commandsOf("", "Everywhere", a.Bindings()), a.zoneCommands())
 	groups = slices.DeleteFunc(groups, func(g widget.CommandGroup) bool { return len(g.Commands) == 0 })
 	var p *widget.Commands
-	p = widget.NewCommands(a.theme, "type to find an action, a zone, a saved request or a history entry", groups,
+	p = widget.NewCommands(a.theme, "type to find: action, zone, saved request, history", groups,
 		func(words []string) tea.Cmd { return a.find(p, words) })
 	return p
 }

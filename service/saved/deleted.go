@@ -93,7 +93,7 @@ func (s *Store) Restore(_ context.Context, name string) error {
 }
 
 // ErrNoneDeleted says that no request is kept that could be brought back.
-var ErrNoneDeleted = errors.New("no deleted request is kept")
+var ErrNoneDeleted = errors.New("no removed request is kept")
 
 // Deleted are the requests that were deleted and are kept, the last one first.
 func (s *Store) Deleted(ctx context.Context) ([]Entry, error) {

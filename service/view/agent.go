@@ -151,7 +151,7 @@ type History struct {
 // NewHistoryLine is a line of the history.
 func NewHistoryLine(a model.HistoryEntry) HistoryLine {
 	return HistoryLine{
-		At: a.At.UTC().Format(time.RFC3339), Kind: string(a.Kind), By: a.Source, Profile: a.Profile, Zone: a.Zone, Via: string(a.Via), Key: a.Key,
+		At: a.At.UTC().Format(time.RFC3339), Kind: a.Kind.Word(), By: a.Source, Profile: a.Profile, Zone: a.Zone, Via: string(a.Via), Key: a.Key,
 		Class: string(a.Class), Cause: string(a.Cause), Status: a.Status, Bytes: a.Bytes, TotalMS: a.Total.Milliseconds(), ID: a.Ref,
 		Cost: known(a.Cost, a.Priced), Untrusted: HistoryLineRemote{URL: a.URL, Text: model.Line(a.Text, 500)},
 	}

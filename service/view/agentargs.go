@@ -80,7 +80,7 @@ type HistoryArgs struct {
 	AgentProfile
 
 	Search  string `json:"search,omitempty" jsonschema:"words that must all occur in a line"`
-	Kind    string `json:"kind,omitempty" jsonschema:"fetch, twin, probe, job, key, agent or webhook"`
+	Kind    string `json:"kind,omitempty" jsonschema:"fetch, comparison, probe, job, key, agent, webhook or batch"`
 	Class   string `json:"class,omitempty" jsonschema:"class of failure, such as captcha"`
 	Zone    string `json:"zone,omitempty"`
 	Minutes int    `json:"minutes,omitempty" jsonschema:"only what happened in the last minutes"`

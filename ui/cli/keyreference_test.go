@@ -341,7 +341,7 @@ func walkSandbox(w *uitest.Whole) {
 	w.Press("ctrl+o")
 	w.WaitFor("Saved requests", "by API")
 	w.Press("ctrl+d")
-	w.WaitFor("Deleted walk")
+	w.WaitFor("Removed walk")
 	w.Press("esc")
 	w.WaitGone("Saved requests")
 }

@@ -50,11 +50,11 @@ func (p *pane) titles(w int) ([]string, kit.Regions) {
 	lines, width := []string{""}, 0
 	var at kit.Regions
 	for i, pg := range p.pages {
-		word := "  " + pg.Title + " "
+		word := "  " + pg.Title
 		ink := t.Text
 		switch {
 		case i == p.at:
-			word, ink = " ▸"+pg.Title+" ", t.Strong
+			word, ink = " ▸"+pg.Title, t.Strong
 		case pg.Err != nil:
 			ink = t.Muted
 		}

@@ -186,8 +186,8 @@ func (c *Collection) Bindings() []kit.Binding {
 	return []kit.Binding{
 		{Name: "requests.open", Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
 		{Name: "requests.rename", Keys: []string{"ctrl+r"}, Label: "rename", Help: "Rename or move the request or the folder.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
-		{Name: "requests.delete", Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; " + c.deps.Theme.Key("requests.undo") + " brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
-		{Name: "requests.undo", Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request deleted last, in this dialog or earlier.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
+		{Name: "requests.delete", Keys: []string{"ctrl+d"}, Label: "remove", Synonyms: "delete", Help: "Remove the request; " + c.deps.Theme.Key("requests.undo") + " brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
+		{Name: "requests.undo", Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request removed last, in this dialog or earlier.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: c.deleted == ""},
 		{Name: "requests.close", Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
 	}
 }
@@ -230,7 +230,7 @@ func (c *Collection) remove() tea.Cmd {
 	d := c.deps
 	return c.change(
 		func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
-		"Deleted "+r.name+". "+d.Theme.Key("requests.undo")+" brings it back, later "+d.Theme.Key("sandbox.bring-back")+" in the Sandbox; it is kept in "+d.Store.DeletedDir()+" until "+text.Count(fetch.MaxDeletedRequests)+" more are deleted.", "", nil,
+		"Removed "+r.name+". "+d.Theme.Key("requests.undo")+" brings it back, later "+d.Theme.Key("sandbox.bring-back")+" in the Sandbox; it is kept in "+d.Store.DeletedDir()+" until "+text.Count(fetch.MaxDeletedRequests)+" more are removed.", "", nil,
 	)
 }
 

@@ -126,7 +126,7 @@ func TestARequestIsRenamedAndDeletedAndComesBack(t *testing.T) {
 			t.Errorf("%q, told %q", got, b.renamed)
 		}
 		b.Press("ctrl+d")
-		b.Expect("Deleted a/new.", ".deleted")
+		b.Expect("Removed a/new.", ".deleted")
 		b.ExpectNot("▾ a/")
 		if got := b.names(t); !slices.Equal(got, []string{"shop/cart"}) {
 			t.Errorf("%q", got)
@@ -176,7 +176,7 @@ func TestADeletionCanBeUndoneOnlyWhenItIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, "a", "b", "c")
 		b.Press("ctrl+d")
-		b.Expect("Deleted a.")
+		b.Expect("Removed a.")
 		b.store.slow = 2 * time.Second
 		b.Press("ctrl+d", "ctrl+u")
 		b.Expect("a change is in progress")
@@ -199,7 +199,7 @@ func TestADeletionThatFailedIsNotUndone(t *testing.T) {
 		b.store.fails = errors.New("the disk is full")
 		b.AllowError("the disk is full")
 		b.Press("ctrl+d", "ctrl+u")
-		b.Expect("no deleted request is kept")
+		b.Expect("no removed request is kept")
 		if len(b.store.restored) > 0 {
 			t.Errorf("%q was brought back, whose deletion had failed", b.store.restored)
 		}
@@ -210,17 +210,17 @@ func TestADeletionIsUndoneAfterTheDialogWasClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, "a", "shop/b", "shop/c")
 		b.Press("ctrl+d")
-		b.Expect("Deleted a. ctrl+u brings it back, later O in the Sandbox")
+		b.Expect("Removed a. ctrl+u brings it back, later O in the Sandbox")
 		b.Press("ctrl+d", "esc")
 		b.open(t)
 		b.ExpectNot("lab.test/a", "lab.test/shop/b")
 		b.Press("ctrl+u")
 		b.Expect("shop/b is back.", "lab.test/shop/b")
-		b.ExpectNot("Deleted")
+		b.ExpectNot("Removed")
 		b.Press("ctrl+u")
 		b.Expect("a is back", "lab.test/a")
 		b.Press("ctrl+u")
-		b.Expect("no deleted request is kept")
+		b.Expect("no removed request is kept")
 		if got := b.names(t); !slices.Equal(got, []string{"a", "shop/b", "shop/c"}) {
 			t.Errorf("%q", got)
 		}

@@ -17,6 +17,7 @@ const (
 	intentDownload
 	intentStopDownload
 	intentPreview
+	intentRecord
 	intentCancel
 	intentFollow
 	intentReload
@@ -50,6 +51,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	if m.preview.open {
 		return append([]kit.Binding{
+			{Name: "jobs.record", Keys: []string{"enter"}, Label: "open", Help: "Show the whole record under the cursor.", Group: "Records", Intent: intentRecord, Disabled: kit.Reason(len(m.preview.records.Rows) == 0, "there are no records")},
 			{Name: "jobs.back", Keys: []string{"esc", "p"}, Label: "back", Help: "Go back to the jobs.", Group: "Records", Intent: intentBack},
 			{Name: "records.column-right", Keys: []string{"right", "l"}, Label: "columns", Help: "Scroll one column to the right.", Group: "Records", Intent: intentRight},
 			{Name: "records.column-left", Keys: []string{"left", "h"}, Label: "columns back", Help: "Scroll one column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},

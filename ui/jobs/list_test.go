@@ -217,7 +217,11 @@ func TestTheFirstRecordsOfAResultOnAnotherMachineAreShown(t *testing.T) {
 	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
 		s.Expect("p preview")
 		s.Press("p")
-		s.Expect("lamp")
+		s.Expect("lamp", "enter open · esc back")
+		s.Press("enter")
+		s.Expect("Record 1 of", " name  lamp", "esc close")
+		s.Press("esc")
+		s.Expect("Records of")
 	})
 	j.Snapshot = "" // the service is asked for it no more
 	flow(t, &fakeJobs{jobs: []model.Job{j}}, "brightdata", 80, 24, func(s *uitest.Screen) {

@@ -128,6 +128,24 @@ func (p *preview) show(j model.Job) tea.Cmd {
 	})
 }
 
+// record opens the record under the cursor: each column with its whole value.
+func (p *preview) record() tea.Cmd {
+	at, r := p.table.Cursor(), p.records
+	if at >= len(r.Rows) {
+		return nil
+	}
+	return kit.OpenOverlay(&widget.Page{
+		Heading: fmt.Sprintf("Record %d of %s", at+1, jobTitle(p.job)), Width: 100,
+		Lines: func(w int) (out []string) {
+			for i, v := range r.Rows[at] {
+				out = append(out, widget.Hung(" "+p.m.deps.Theme.Muted.Render(text.Clean(r.Columns[i].Name))+"  ", kit.Ink{}, v, w)...)
+			}
+			return out
+		},
+		Closing: kit.Binding{Name: "page.close", Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back to the records.", Intent: kit.Close{}},
+	})
+}
+
 func (p *preview) shift(i intent) {
 	if !p.open {
 		return

@@ -140,6 +140,8 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.follow.toggleAlerts()
 	case intentBack:
 		m.leavePage()
+	case intentRecord:
+		return m.preview.record()
 	case intentLeft, intentRight:
 		m.preview.shift(i)
 	}

@@ -2,11 +2,13 @@ package keys_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"zonedeck/internal/noerr"
 	"zonedeck/keystore"
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
 
@@ -71,4 +73,19 @@ func TestTheFormNamesTheKeysOfTheSameReference(t *testing.T) {
 		s.Press("j", "v", "e")
 		s.Expect("! the same secret reference stands in ")
 	})
+}
+
+// A digit in the calendar says how many clocks run out on a day; without one it is not explained.
+func TestTheLegendOfTheCalendarHasTheDigitWhereThereIsOne(t *testing.T) {
+	other := ownKey()
+	other.Name = "other"
+	for _, keys := range [][]model.Key{{ownKey()}, {ownKey(), other}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newRig(t, keys...).start(t, demoSession(), 120, 40)
+			s.Expect("E expires · R rotation due")
+			if strings.Contains(s.Screen(), " · a digit: so many") != (len(keys) == 2) {
+				t.Errorf("with %d keys that expire on a day:\n%s", len(keys), s.Screen())
+			}
+		})
+	}
 }

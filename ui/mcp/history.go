@@ -38,7 +38,7 @@ func (s *Server) history(ctx context.Context, c *call, in view.HistoryArgs) (vie
 		return view.History{}, "", err
 	}
 	f := model.HistoryFilter{
-		Words: strings.Fields(in.Search), Kind: model.HistoryKind(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
+		Words: strings.Fields(in.Search), Kind: model.HistoryKindOf(in.Kind), Class: model.Class(in.Class), Zone: in.Zone, Profile: c.line.Profile, Limit: looked,
 	}
 	if in.Minutes > 0 {
 		f.Since = c.Now().Add(-time.Duration(in.Minutes) * time.Minute)

@@ -211,7 +211,7 @@ func (f *fake) CheckKeys(context.Context, time.Duration) ([]model.Key, []keystor
 func (f *fake) Entries(context.Context, model.HistoryFilter) ([]model.HistoryEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]model.HistoryEntry{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen"}}, f.lines...), nil
+	return append([]model.HistoryEntry{{Zone: "other", URL: "http://lab.test/"}, {URL: "http://other.test/"}, {Text: "seen", Kind: model.HistoryComparison}}, f.lines...), nil
 }
 
 func (f *fake) LoadFetch(context.Context, string) (model.FetchResult, error) {
@@ -476,7 +476,7 @@ func TestTheHistoryIsToldWhichCallsSendSomething(t *testing.T) {
 
 func TestTheHistoryKeepsToTheRules(t *testing.T) {
 	c := connect(t, newServer(&fake{}, Rules{Zones: []string{"priced"}, Domains: []string{"lab.test"}}))
-	if text, failed := callTool(t, c, "history", `{}`); failed || strings.Contains(text, "other") || strings.Contains(text, "under way") || !strings.Contains(text, "seen") {
+	if text, failed := callTool(t, c, "history", `{}`); failed || strings.Contains(text, "other") || strings.Contains(text, "under way") || !strings.Contains(text, "seen") || !strings.Contains(text, `"comparison"`) {
 		t.Errorf("it shows %s", text)
 	}
 	for tool, args := range map[string]string{"history_fetch": `{"id":"f_9"}`, "jobs_watch": `{"id":"job-1"}`, "jobs_download": `{"id":"job-1"}`} {

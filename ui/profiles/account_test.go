@@ -317,7 +317,7 @@ func TestAKeyThatStaysWhereItIs(t *testing.T) {
 
 func TestTheStoresSayHowTheyAnswered(t *testing.T) {
 	r := newRig(t, "")
-	adding(t, r, 120, 40, func(s *uitest.Screen) { s.Expect("(-) keyring", "(•) age file", "! there is no session bus") })
+	adding(t, r, 120, 40, func(s *uitest.Screen) { s.Expect("(-) keyring", "(•) age file", "! (-) there is no session bus") })
 	r.noRing = nil
 	adding(t, r, 120, 40, func(s *uitest.Screen) { s.Expect("(•) keyring", "✓ the keyring answers") })
 }

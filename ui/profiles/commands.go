@@ -56,9 +56,9 @@ const group = "Profile"
 // Commands are the palette's entries: add a profile, move secrets, and for each profile use, edit and remove.
 func Commands(d Deps) []kit.Binding {
 	out := []kit.Binding{{
-		Label: "add profile", Group: group, Help: "Add a real account: an address and a key; the rest is asked for.",
+		Label: "add profile", Group: group, Help: "Work with a real account: type its address and its key, and ask it for the rest.",
 		Intent: tea.Cmd(func() tea.Msg { return open(d, nil, "") }), Disabled: d.Refused,
-		Synonyms: "new account connect login",
+		Synonyms: "new account connect login sign in",
 	}, {
 		Label: "move secrets", Group: group, Synonyms: "keyring passwords store", Help: "Move secrets to the keyring or to encrypted files and update what refers to them; each is read back before the old one is deleted.",
 		Intent: tea.Cmd(func() tea.Msg { return move(d) }), Disabled: d.Refused,

@@ -330,7 +330,7 @@ func (f *form) tellStores(stores []service.Store) {
 			}
 		case s.Err != nil:
 			note.Mark = widget.NoteWarn
-			say(s.Err.Error())
+			say("(-) " + s.Err.Error())
 		default:
 			say(s.Note)
 		}

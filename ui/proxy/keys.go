@@ -64,8 +64,8 @@ func (m *Model) Bindings() []kit.Binding {
 // loginBindings are the keys of the login, the tests first.
 func (m *Model) loginBindings() []kit.Binding {
 	return []kit.Binding{
-		{Name: "proxy.test", Keys: []string{"t", "ctrl+t"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true, WhileTyping: true},
-		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Help: "Log in and fetch the test page without asking first.", Group: "Credential", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
+		{Name: "proxy.test", Keys: []string{"t", "ctrl+t"}, Label: "test", Command: "test the login", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest(), Dangerous: true, WhileTyping: true},
+		{Name: "proxy.test-now", Keys: []string{"ctrl+j", "f5"}, Label: "test", Command: "test the login", Help: "Log in and fetch the test page without asking first.", Group: "Credential", Intent: intentTestNow, Disabled: m.whyNotTest(), WhileTyping: true, Hidden: true},
 		{Name: "proxy.exits", Keys: []string{"alt+e"}, Label: "exits", Command: "exits of the login (rotation)", Help: "Make many calls and count the exit addresses; with a session, check that it keeps its address.", Group: "Credential", Intent: intentExits, Disabled: m.whyNotTest(), WhileTyping: true},
 		{Name: "proxy.all-logins", Keys: []string{"M", "ctrl+w"}, Label: "all logins", Command: "compare all logins (matrix)", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentLogins, WhileTyping: true},
 		{Name: "proxy.paste", Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},

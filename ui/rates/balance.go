@@ -74,7 +74,7 @@ func (b *balance) lines(w int) []string {
 	}
 	spent := model.SmallDollars(m.Spent) + " this month (UTC)"
 	var out []string
-	for _, f := range [][3]string{{"balance", m.Balance.String(), m.BalanceProblem}, {"spent", spent, m.SpentProblem}, {"key", m.Key}} {
+	for _, f := range [][3]string{{"balance", m.Balance.String(), m.BalanceProblem}, {"used", spent, m.SpentProblem}, {"key", m.Key}} {
 		if f[2] != "" {
 			f[1] = "unknown: " + f[2]
 		}

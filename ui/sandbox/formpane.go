@@ -87,7 +87,7 @@ func newFormPane(th *kit.Theme) formPane {
 	d := firstDraft()
 	fields := []widget.Field{
 		{Name: string(fieldZone), Label: "Zone", Kind: widget.FieldPick, Value: d.Zone, Placeholder: "choose a zone", Free: true},
-		{Name: string(fieldURL), Label: "URL", Kind: widget.FieldText, Value: d.URL, Placeholder: "http://…"},
+		{Name: string(fieldURL), Label: "URL", Kind: widget.FieldText, Value: d.URL, Placeholder: "http://…", Correction: model.WithScheme},
 		{Name: string(fieldVia), Label: "Via", Kind: widget.FieldChoice, Value: d.Via, Options: []widget.Option{
 			{Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"},
 		}},

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -113,12 +114,19 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.compare.Open() {
 		return append(m.compare.Bindings(), refuserBinding("esc closes the comparison: then ask this of a refused fetch"))
 	}
-	out := m.sendBindings()
-	switch v := m.viewer(); {
+	out, send := []kit.Binding{}, m.sendBindings()
+	if m.result.flight != nil { // esc cancels first, wherever it is pressed
+		out = append(out, kit.Binding{Name: "sandbox.cancel", Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true, Stops: true})
+	}
+	v := m.viewer()
+	page := m.panes.At == paneResult && v == nil && m.result.hasResult() && m.result.flight == nil // of a result, and none of its body
+	switch {
 	case m.panes.At == paneForm:
-		out = append(out, m.form.form.Bindings()...)
+		out, send = slices.Concat(send[:1], out, send[1:], m.form.form.Bindings()), nil
 	case m.panes.At == paneResult && v != nil:
 		out = append(out, v.Bindings()...)
+	case page:
+		out = append(append(out, m.resultBindings()...), widget.MotionBindings()...)
 	case m.panes.At == paneHistory:
 		b := kit.Binding{Name: "sandbox.open-fetch", Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: act(openFetch)}
 		if f := m.pickedFlight(); f != nil {
@@ -132,11 +140,13 @@ func (m *Model) Bindings() []kit.Binding {
 	default:
 		out = append(out, widget.MotionBindings()...)
 	}
-	out = append(out, m.resultBindings()...)
-	out = append(out, m.fileBindings()...)
-	out = append(out, m.searchBindings()...)
+	out = append(out, send...)
+	if !page {
+		out = append(out, m.resultBindings()...)
+	}
+	out = slices.Concat(out, m.fileBindings(), m.searchBindings())
 	if m.panes.Zoomed || m.panes.At != paneForm {
-		out = append(out, kit.Binding{Name: "sandbox.back", Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: act(goBack), Hidden: true})
+		out = append(out, kit.Binding{Name: "sandbox.back", Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: act(goBack)})
 	}
 	return out
 }
@@ -144,9 +154,6 @@ func (m *Model) Bindings() []kit.Binding {
 func (m *Model) sendBindings() []kit.Binding {
 	send := kit.Binding{Name: "sandbox.send", Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
 	out := []kit.Binding{send}
-	if m.result.flight != nil {
-		out = append(out, kit.Binding{Name: "sandbox.cancel", Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: act(cancelSend), WhileTyping: true, Stops: true})
-	}
 	if m.form.request.Via == model.ViaAgent {
 		list := kit.Binding{Name: "sandbox.list-tools", Keys: []string{"ctrl+r"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}
 		switch {
@@ -206,15 +213,14 @@ func (m *Model) resultBindings() []kit.Binding {
 	if none == "" {
 		other.Disabled = m.whyNotOther()
 	}
-	page := kit.Binding{Name: "sandbox.next-page", Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: act(nextPage), Disabled: none, Hidden: none != ""}
+	page := kit.Binding{Name: "sandbox.next-page", Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: act(nextPage), Disabled: none, Hidden: none != "" || m.panes.At != paneResult}
 	mark := kit.Binding{Name: "sandbox.evidence", Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: act((*Model).nextMark), Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
-	out = append(out, other,
-		kit.Binding{Name: "sandbox.compare", Keys: []string{"ctrl+w"}, Label: "compare", Command: "compare zones (twin)", Help: "Choose zones and methods, send by all of them at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), WhileTyping: true},
+	out = append(out, page, other,
+		kit.Binding{Name: "sandbox.compare", Keys: []string{"ctrl+w"}, Label: "compare", Command: "compare zones", Synonyms: "twin", Help: "Choose zones and methods, send by all of them at once, and name the winner.", Group: "Request", Intent: act((*Model).compareForm), WhileTyping: true},
 		kit.Binding{Name: "sandbox.copy", Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: act((*Model).openCopyMenu)},
-		page,
 		kit.Binding{Name: "sandbox.code", Keys: []string{"x", "ctrl+x"}, Label: "code", Synonyms: "export snippet", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.form.code(), Disabled: m.form.unvalued(), WhileTyping: true},
 		kit.Binding{Name: "sandbox.previous-page", Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: act(prevPage), Disabled: none, Hidden: true},
 		mark,
@@ -255,14 +261,14 @@ func (m *Model) fileBindings() []kit.Binding {
 	return []kit.Binding{
 		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Clear the form except zone, access method and key, and edit the URL. " + m.deps.Theme.Key("sandbox.undo") + " brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
 		{Name: "sandbox.save", Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
-		{Name: "sandbox.saved-requests", Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
+		{Name: "sandbox.saved-requests", Keys: []string{"ctrl+o"}, Label: "saved requests", Synonyms: "remove delete rename", Help: "The saved requests: open, rename, remove. Nothing is sent.", Group: "Request", Intent: act(openSaved), WhileTyping: true, Hidden: true},
 		m.valuesBinding(),
 		{Name: "sandbox.batch", Keys: []string{"B"}, Label: "batch", Command: "batch of this request", Help: "Send the request for each row of a file: it opens the form of a batch, which checks the rows first.", Group: "Request", Intent: kit.BatchTemplate{}, Hidden: true},
 		edit,
 		{Name: kit.StepName(model.ActionSaveSample), Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: act(keepBody), Disabled: m.whyNotKeep(), Hidden: true},
 		{Name: "sandbox.har", Keys: []string{"E"}, Label: "HAR", Synonyms: "export", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: act(writeHAR), Disabled: m.whyNotHAR(), Hidden: true},
 		undo,
-		{Name: "sandbox.bring-back", Keys: []string{"O"}, Label: "bring back", Command: "bring back a deleted request", Help: "Bring back the saved request that was deleted last.", Group: "Request", Intent: act(restoreSaved), Hidden: true},
+		{Name: "sandbox.bring-back", Keys: []string{"O"}, Label: "bring back", Command: "bring back a removed request", Synonyms: "restore delete deleted", Help: "Bring back the saved request that was removed last.", Group: "Request", Intent: act(restoreSaved), Hidden: true},
 	}
 }
 

@@ -42,13 +42,15 @@ func (m *Model) areas(w, h int) []kit.Area {
 		return m.stacked(w, h)
 	}
 	bar := min(m.form.form.BarHeight(w-2)+2, h/2)
-	history := min(max(m.history.table.Len()+3, 5), max(h/4, 5))
+	left, wire := min(max(w*2/5, 38), 64), 1
+	form := m.form.form.Height(left-2, true) + len(m.formNotes(left-2)) + 2
+	most := max(h/4, min(h-bar-form-wire-len(m.session.Zones)-2, h/3)) // no pane is empty below the zones while History has more
 	if m.panes.At == paneHistory {
-		history = min(max(m.history.table.Len()+3, 5), max(h/2, 5))
+		most = h / 2
 	}
+	history := min(max(m.history.table.Len()+3, 5), max(most, 5))
 	middle := h - bar - history
-	left := min(max(w*2/5, 38), 64)
-	form, wire := min(m.form.form.Height(left-2, true)+len(m.formNotes(left-2))+2, middle-1), 1
+	form = min(form, middle-1)
 	zones := middle - form - wire
 	switch {
 	case m.panes.At == paneWire:

@@ -174,7 +174,37 @@ func TestKeysOfAResultAreNotHintedWithoutOne(t *testing.T) {
 	onScreen(t, 120, 40, func(_ *testing.T, b *bench) {
 		b.ExpectNot("v evidence", "] page")
 		b.Press("ctrl+j")
-		b.Expect("] page")
+		b.Expect("╶ Body ╴")
+		b.Press("ctrl+g", "]", "]")
+		b.Expect(" ] page · esc back · ")
+	})
+}
+
+func TestHelpBeginsWithThePaneThatHasTheFocus(t *testing.T) {
+	onScreen(t, 120, 40, func(t *testing.T, b *bench) {
+		b.Press("esc", "ctrl+j")
+		for _, pane := range []struct{ keys, first string }{{"", "Request"}, {"ctrl+g", "Body"}, {"] ]", "Result"}, {"tab", "History"}} {
+			b.Press(strings.Fields(pane.keys)...)
+			b.Press("?")
+			_, groups, _ := strings.Cut(b.Screen.Screen(), "│Sandbox ")
+			if first, _, _ := strings.Cut(groups, pane.first+"  "); strings.Count(first, "\n") != 1 {
+				t.Errorf("after %q help does not begin with %q:\n%s", pane.keys, pane.first, b.Screen.Screen())
+			}
+			b.Press("esc")
+		}
+	})
+}
+
+// On a tall screen the list has what the zones leave, and the response more than half.
+func TestTheHistoryGrowsBesideFewZones(t *testing.T) {
+	onScreen(t, 200, 60, func(t *testing.T, b *bench) {
+		for i := range 30 {
+			b.svc.history = append(b.svc.history, model.HistoryEntry{ID: int64(30 - i), Ref: fmt.Sprint("f_", i), At: time.Now(), Kind: model.HistoryFetch, Zone: "unlocker_demo", URL: fmt.Sprint("http://lab.test/", i), Class: model.ClassOK})
+		}
+		b.reload()
+		if at := rowOf(t, b, "╭ History"); at < 35 || at > 41 {
+			t.Errorf("the history begins at line %d", at)
+		}
 	})
 }
 

@@ -129,7 +129,7 @@ func TestADeletedRequestIsBroughtBackFromTheSandbox(t *testing.T) {
 		b.Press("2", "ctrl+p")
 		b.Type("bring back")
 		b.Press("enter")
-		b.Expect("no deleted request is kept")
+		b.Expect("no removed request is kept")
 	})
 }
 

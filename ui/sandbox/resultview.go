@@ -189,7 +189,7 @@ func (m *Model) headLines(w, h int) []string {
 	d := m.result.res.Diagnosis
 	var lines []string
 	if m.result.trouble != "" { // the result below is an earlier one
-		notice := widget.Hung(" ", th.Warn, "! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result.", w-1)
+		notice := widget.Hung(" ", th.Warn, "! "+strings.TrimRight(m.result.trouble, ".")+"; below is the previous result.", w-1)
 		lines = notice[:min(len(notice), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
 	}
 	if m.result.origin == fromHistory {
@@ -199,7 +199,7 @@ func (m *Model) headLines(w, h int) []string {
 	if of := m.result.res.Proves; of != "" {
 		lines = append(lines, " "+th.Muted.Render(text.Cut(text.Clean("proof for "+of), w-1)))
 	}
-	lines = append(lines, " "+m.result.statusInk())
+	lines = append(lines, m.result.statusLines(w, h)...)
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
 	evidence, most := m.result.evidenceLines(kit.Weighed(d), w, h)
@@ -305,11 +305,15 @@ func (p *resultPane) pagesLine(w int) string {
 	return text.Edge(b.String(), hint, w)
 }
 
-// statusInk is the coloured status line.
-func (p *resultPane) statusInk() string {
+// statusLines are the coloured status line, in several where there is room.
+func (p *resultPane) statusLines(w, h int) []string {
 	glyph, ink := p.deps.Theme.OutcomeMark(p.res.Diagnosis.Class, p.res.Diagnosis.Cause)
 	head := glyph + " " + model.ClassWord(p.res.Diagnosis.Class, p.res.Diagnosis.Cause)
-	return ink.Render(head) + strings.TrimPrefix(p.statusLine(), head)
+	rest := strings.TrimPrefix(p.statusLine(), head)
+	if h < roomy {
+		return []string{" " + ink.Render(head) + rest}
+	}
+	return widget.Hung(" "+ink.Render(head)+"   ", kit.Ink{}, strings.TrimSpace(rest), w-1)
 }
 
 // statusLine is the verdict in one line: class, status, method, time, size, cost; then what a

@@ -55,7 +55,7 @@ func TestACancelledRequestIsDistinguishedFromThePreviousResult(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("● sending")
 		b.Press("esc")
-		b.Expect("Below is the previous result.", "✓ ok")
+		b.Expect("below is the previous result.", "✓ ok")
 		screen := b.Screen.Screen()
 		if strings.Index(screen, "Cancelled after") > strings.Index(screen, "✓ ok   200") {
 			t.Errorf("the verdict of another request is shown first:\n%s", screen)
@@ -110,8 +110,13 @@ func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 		}
 		b.Type("lab.test/ok")
 		b.Press("ctrl+j")
-		b.Expect("not an absolute address")
+		b.Expect("did you mean http://lab.test/ok? enter takes it")
 		b.wantSent(t, 0, "")
+		b.Press("enter")
+		b.Expect("http://lab.test/ok")
+		b.ExpectNot("did you mean http://lab.test/ok? enter")
+		b.Press("ctrl+j")
+		b.wantSent(t, 1, "http://lab.test/ok")
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 var paletteWords = map[string]string{
 	"add zone": "add zone", "export": "code", "balance": "balance", "spend": "balance", "theme": "theme",
 	"delete profile": "remove profile", "schedule": "schedule a batch", "reset": "Emulator: begin again…", "rotate": "rotate",
-	"renew": "rotate", "csv": "new job", "trigger": "new job", "quit": "quit", "help": "help", "proxy test": "test",
-	"twin": "compare zones (twin)", "matrix": "compare all logins (matrix)", "add key": "record a key",
+	"renew": "rotate", "csv": "new job", "trigger": "new job", "quit": "quit", "help": "help", "proxy test": "test the login",
+	"twin": "compare zones", "delete": "saved requests", "remove request": "bring back a removed request", "log in": "add profile", "login": "test the login", "matrix": "compare all logins (matrix)", "add key": "record a key",
 	"add account": "add profile", "price": "measure the rates of the zones", "delete key": "forget",
 	"delete zone": "remove zone", "revoke": "rotate", "usage": "balance",
 }

@@ -3,8 +3,6 @@ package widget
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -20,7 +18,7 @@ func Code(t *kit.Theme, code string, w int) []string {
 		}
 		line = strings.ReplaceAll(line, "\t", "    ")
 		mark := ""
-		for part := range strings.SplitSeq(ansi.Hardwrap(line, max(w-2, 8), true), "\n") {
+		for _, part := range text.Wrap(line, max(w-3, 8)) {
 			out = append(out, t.Muted.Render(mark)+ink.Render(part))
 			mark = "↪ "
 		}

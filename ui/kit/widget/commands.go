@@ -247,7 +247,13 @@ func (c *Commands) Render(w, h int) string {
 	c.input.SetWidth(max(w-4, 1))
 	lines := make([]string, 0, h)
 	lines = append(lines, text.Fit(" "+t.KeyHint.Render("› ")+ViewInput(c.input), w))
-	c.drawn = max(h-1, 0)
+	var foot []string
+	if h > 9 && slices.ContainsFunc(c.rows, func(r commandRow) bool {
+		return r.command != nil && text.Width(r.command.note()) > c.room(r.command, w)
+	}) {
+		foot = c.foot(w)
+	}
+	c.drawn = max(h-1-len(foot), 0)
 	if c.cursor < 0 {
 		lines = append(lines, " "+t.Muted.Render("nothing matches"))
 		return Block(strings.Join(lines, "\n"), w, h)
@@ -261,7 +267,29 @@ func (c *Commands) Render(w, h int) string {
 	for i := c.top; i < min(c.top+c.drawn, len(c.rows)); i++ {
 		lines = append(lines, c.line(i, w))
 	}
-	return Block(strings.Join(lines, "\n"), w, h)
+	return Block(strings.Join(lines, "\n"), w, h-len(foot)) + strings.Join(append([]string{""}, foot...), "\n")
+}
+
+// note says what a command does, or why it cannot.
+func (p *Command) note() string {
+	if p.Disabled != "" {
+		return "(" + text.Clean(p.Disabled) + ")"
+	}
+	return text.Clean(p.Note)
+}
+
+// room is how much of a line the note has.
+func (c *Commands) room(p *Command, w int) int {
+	return w - min(c.labels, labelCap, max(w/2, 8)) - 6 - text.Width(p.Key)
+}
+
+// foot is the whole note of the command under the cursor: its line may cut it.
+func (c *Commands) foot(w int) []string {
+	if c.cursor < 0 || c.rows[c.cursor].command == nil {
+		return nil
+	}
+	lines := append(Indent(WrappedTo(c.theme.Muted, c.rows[c.cursor].command.note(), w-2, 2)), "", "")
+	return append(Foot(c.theme, w), lines[:2]...) // of one height, whatever is chosen
 }
 
 func (c *Commands) line(i, w int) string {
@@ -270,11 +298,9 @@ func (c *Commands) line(i, w int) string {
 		return " " + t.Title.Render(text.Cut(text.Clean(c.rows[i].title), w-2))
 	}
 	key, labels := p.Key, min(c.labels, labelCap, max(w/2, 8))
-	room := w - labels - 6 - text.Width(key)
-	label, note := text.Fit(text.Clean(p.Label), labels), text.Clean(p.Note)
-	ink := t.Text
+	room, label, note, ink := c.room(p, w), text.Fit(text.Clean(p.Label), labels), p.note(), t.Text
 	if p.Disabled != "" {
-		ink, note = t.Muted, "("+text.Clean(p.Disabled)+")"
+		ink = t.Muted
 	}
 	if i == c.cursor {
 		plain := " ›" + label + "  " + text.Fit(note, max(room, 0)) + " " + key + " "

@@ -61,8 +61,10 @@ type Field struct {
 	// Rows is the height of an area.
 	Rows int
 	// Check validates a value; its error is shown under the field.
-	Check  func(value string) error
-	Hidden bool
+	Check func(value string) error
+	// Correction is what was meant by a wrong text, or empty: enter takes it.
+	Correction func(value string) string
+	Hidden     bool
 	// Note is what was found out about the value, under the field, with a mark of its own.
 	Note Note
 }

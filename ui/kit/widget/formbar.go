@@ -70,7 +70,7 @@ func (f *Form) barLines(parts []barPart, focused bool, w int) []string {
 			below = append(below, fd.list.lines(len(indent), max(w-len(indent)-1, 8))...)
 		}
 		if fd.err != "" {
-			below = append(below, Hung(" ", f.theme.Bad, "✗ "+label+": "+fd.err, w-1)...)
+			below = append(below, Hung(" ", f.theme.Bad, "✗ "+label+": "+f.wrong(fd), w-1)...)
 		} else if on && fd.Help != "" {
 			below = append(below, Hung(" ", f.theme.Muted, fd.Help, w-1)...)
 		}

@@ -176,6 +176,9 @@ func (fd *field) touch(before string) {
 func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 	arrived := f.arrived
 	f.arrived = false
+	if m := fd.correction(); m != "" && intent == formDone {
+		fd.show(-1, m)
+	}
 	switch intent {
 	case formEdit:
 		return f.edit()

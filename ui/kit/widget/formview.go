@@ -92,6 +92,22 @@ func (f *Form) outside(w int) string {
 	return text.Cut(out, w)
 }
 
+// wrong says what is wrong with a field, and which key mends it.
+func (f *Form) wrong(fd *field) string {
+	if !f.editing || fd.correction() == "" {
+		return fd.err
+	}
+	return fd.err + " " + f.theme.Key("form.accept") + " takes it"
+}
+
+// correction is what enter puts in place of a wrong text.
+func (fd *field) correction() string {
+	if fd.Correction == nil || fd.err == "" {
+		return ""
+	}
+	return fd.Correction(fd.trimmed())
+}
+
 // labels is the width of the labels in a form of w cells: a third or, for a toggle, all but what its help needs.
 func (f *Form) labels(w int) int {
 	widest, most := 0, max(w/3, 8)
@@ -134,7 +150,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		}
 	}
 	if fd.err != "" {
-		for _, l := range Wrapped(t.Bad, "✗ "+fd.err, width) {
+		for _, l := range Wrapped(t.Bad, "✗ "+f.wrong(fd), width) {
 			out = append(out, indent+l)
 		}
 	} else if on && fd.Help != "" && (!f.brief || fd.warns) {
