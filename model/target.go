@@ -49,14 +49,12 @@ func ParseTarget(s string) (*url.URL, error) {
 
 // WithScheme is the address that was meant by one without a scheme, or empty.
 func WithScheme(s string) string {
-	u, err := url.Parse(s)
-	if s == "" || err != nil || u.Scheme != "" && !withoutScheme(u) {
-		return ""
+	if u, err := url.Parse(s); err == nil && (u.Scheme == "" || withoutScheme(u)) {
+		if _, err = ParseTarget("http://" + s); err == nil {
+			return "http://" + s
+		}
 	}
-	if _, err = ParseTarget("http://" + s); err != nil {
-		return ""
-	}
-	return "http://" + s
+	return ""
 }
 
 // withoutScheme reports whether what was read as a scheme is a host with a port, as in shop.example:8080/x; there is none in

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type (
 
 func (p zones) bindings() []kit.Binding {
 	const group = "Comparison"
-	none, idle, busy := "no run of this cell has ended", "this cell is not running", ""
+	none, idle := "no run of this cell has ended", "this cell is not running"
 	if i, ok := p.cell(); ok {
 		if len(p.grid.Cells[i].Runs) > 0 {
 			none = ""
@@ -46,17 +47,9 @@ func (p zones) bindings() []kit.Binding {
 			idle = ""
 		}
 	}
-	if p.Running() > 0 {
-		busy = "cells are still running; " + p.deps.Theme.Key("compare.cancel") + " cancels one"
-	}
-	again, winner := p.whyNotAgain(), busy
-	if winner == "" && p.verdict.Winner < 0 {
-		winner = p.verdict.Reason
-	}
-	more := again
-	if more == "" && p.grid.Repeat >= model.MaxRuns {
-		more = fmt.Sprintf("%d runs are the most", model.MaxRuns)
-	}
+	busy, again := kit.Reason(p.Running() > 0, "cells are still running; "+p.deps.Theme.Key("compare.cancel")+" cancels one"), p.whyNotAgain()
+	winner := cmp.Or(busy, kit.Reason(p.verdict.Winner < 0, p.verdict.Reason))
+	more := cmp.Or(again, kit.Reason(p.grid.Repeat >= model.MaxRuns, fmt.Sprintf("%d runs are the most", model.MaxRuns)))
 	return []kit.Binding{
 		{Name: "compare.open", Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
 		{Name: "compare.adopt", Keys: []string{"a"}, Label: "adopt winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
@@ -179,17 +172,11 @@ func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 			return f
 		}
 		zoneField := func(z model.Zone) string {
-			if z.Product.FetchesPages() || z.Name == r.base.Zone.Name {
-				return fitting + string(z.Name)
-			}
-			return "zone " + string(z.Name)
+			return cmp.Or(kit.Reason(z.Product.FetchesPages() || z.Name == r.base.Zone.Name, fitting), "zone ") + string(z.Name)
 		}
 		var fields []widget.Field
 		for _, via := range all.preset.Ways {
-			label := "by " + via.String()
-			if via == model.ViaAgent {
-				label += ", no zone"
-			}
+			label := "by " + via.String() + kit.Reason(via == model.ViaAgent, ", no zone")
 			fields = append(fields, toggle("by "+string(via), label, "", slices.Contains(first.Ways, via)))
 		}
 		fields = append(fields, widget.Field{Name: "runs", Label: "Runs", Value: strconv.Itoa(first.Repeat), Help: "How often each zone is tried by each method, one run at a time.", Check: checkCalls(model.MaxRuns)})
@@ -301,8 +288,8 @@ func diffLines(th *kit.Theme, names [2]string, d history.Difference, w int) []st
 		out = append(out, " "+th.Strong.Render(title))
 		for _, c := range changes {
 			out = append(out, widget.Hung("   ", th.Muted, c.Name, w)...)
-			out = append(out, widget.Hung("     "+th.Bad.Render("- "), th.Bad, orNone(c.A), w)...)
-			out = append(out, widget.Hung("     "+th.Good.Render("+ "), th.Good, orNone(c.B), w)...)
+			out = append(out, widget.Hung("     "+th.Bad.Render("- "), th.Bad, cmp.Or(c.A, "not there"), w)...)
+			out = append(out, widget.Hung("     "+th.Good.Render("+ "), th.Good, cmp.Or(c.B, "not there"), w)...)
 		}
 		out = append(out, "")
 	}
@@ -333,11 +320,4 @@ func diffInk(th *kit.Theme, line string) kit.Ink {
 	default:
 		return th.Text
 	}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "not there"
-	}
-	return s
 }

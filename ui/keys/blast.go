@@ -124,10 +124,7 @@ func (m *Model) usesNow(uses map[keys.KeyID][]keys.KeyUse) map[keys.KeyID][]keys
 
 // whyNotScan returns the reason why no folder can be looked through, or "".
 func (m *Model) whyNotScan() string {
-	if m.radius.slot.Running() {
-		return "a search is running: esc stops it"
-	}
-	return ""
+	return kit.Reason(m.radius.slot.Running(), "a search is running: esc stops it")
 }
 
 // radiusLines are what uses the selected key, and whether each can be proved.

@@ -146,11 +146,7 @@ func (m *Model) renderStrip(w, h int) string {
 	if scale := fmt.Sprintf(" · %d days per mark", s.perCell); s.perCell > 1 && cellsWidth(head)+text.Width(title+scale) <= w-5 {
 		title += scale // the axis tells it, too
 	}
-	legend := "E expires · R rotation due"
-	if strings.ContainsAny(s.marks, "23456789+") {
-		legend += " · a digit: so many"
-	}
-	legend = t.Muted.Render(legend)
+	legend := t.Muted.Render("E expires · R rotation due" + kit.Reason(strings.ContainsAny(s.marks, "23456789+"), " · a digit: so many"))
 	if m.list.unread == nil {
 		if long := m.reached() + t.Muted.Render(" · ") + legend; text.Width(s.axis)+text.Width(long)+4 <= iw {
 			legend = long

@@ -195,10 +195,7 @@ func (m *Model) closeComparisons() {
 
 // Status says what runs.
 func (m *Model) Status() string {
-	if m.Running() > 0 {
-		return "testing"
-	}
-	return ""
+	return kit.Reason(m.Running() > 0, "testing")
 }
 
 // Blur hides the password.

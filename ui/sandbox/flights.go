@@ -228,10 +228,7 @@ func (m *Model) openFlight(f *flight) tea.Cmd {
 
 // whyNotCancel returns the reason why there is nothing to cancel, or "".
 func (f *flight) whyNotCancel() string {
-	if !f.slot.Running() {
-		return "it has ended"
-	}
-	return ""
+	return kit.Reason(!f.slot.Running(), "it has ended")
 }
 
 // flightRow is a flight as a row of the history.

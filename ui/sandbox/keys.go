@@ -249,15 +249,8 @@ func (m *Model) searchBindings() []kit.Binding {
 }
 
 func (m *Model) fileBindings() []kit.Binding {
-	edit := kit.Binding{Name: "sandbox.editor", Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: act(editBody), Hidden: true}
-	edit.Disabled = m.result.whyNotEdit()
-	if !m.deps.Bodies.HasEditor() {
-		edit.Disabled = "no editor is set; set $EDITOR"
-	}
-	undo := kit.Binding{Name: "sandbox.undo", Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: act(undoForm), Hidden: true}
-	if len(m.form.before) == 0 {
-		undo.Disabled = "no step has filled the form"
-	}
+	edit := kit.Binding{Name: "sandbox.editor", Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: act(editBody), Hidden: true, Disabled: cmp.Or(kit.Reason(!m.deps.Bodies.HasEditor(), "no editor is set; set $EDITOR"), m.result.whyNotEdit())}
+	undo := kit.Binding{Name: "sandbox.undo", Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: act(undoForm), Hidden: true, Disabled: kit.Reason(len(m.form.before) == 0, "no step has filled the form")}
 	return []kit.Binding{
 		{Name: "sandbox.new-request", Keys: []string{"ctrl+n"}, Label: "new request", Help: "Clear the form except zone, access method and key, and edit the URL. " + m.deps.Theme.Key("sandbox.undo") + " brings back what it held.", Group: "Request", Intent: act((*Model).newRequest), Hidden: true},
 		{Name: "sandbox.save", Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: act((*Model).askName), WhileTyping: true, Hidden: true},
@@ -365,10 +358,7 @@ func (m *Model) stepDisabled(s model.Step) string {
 
 // whyNotEdit returns the reason why there is no body to edit, or "".
 func (p *resultPane) whyNotEdit() string {
-	if !p.hasResult() || p.res.Body.Size == 0 {
-		return "there is no body"
-	}
-	return ""
+	return kit.Reason(!p.hasResult() || p.res.Body.Size == 0, "there is no body")
 }
 
 // whyNotHAR returns the reason why there is no fetch to write, or "".
@@ -376,18 +366,12 @@ func (m *Model) whyNotHAR() string {
 	if !m.result.hasResult() || m.result.res.ID == "" {
 		return "no result yet"
 	}
-	if m.work.har.Running() {
-		return "a HAR file is being written"
-	}
-	return ""
+	return kit.Reason(m.work.har.Running(), "a HAR file is being written")
 }
 
 // whyNotKeep returns the reason why the body cannot be kept now, or "".
 func (m *Model) whyNotKeep() string {
-	if m.work.sample.Running() {
-		return "a body is being copied to its file"
-	}
-	return m.result.whyNotEdit()
+	return cmp.Or(kit.Reason(m.work.sample.Running(), "a body is being copied to its file"), m.result.whyNotEdit())
 }
 
 // otherLabel names the access method that the result on screen did not use.
@@ -395,8 +379,6 @@ func (p *resultPane) otherLabel() string { return "send by " + otherWay(p.res.Re
 
 // whyNotOther returns the reason why the request cannot be sent the other way, or "".
 func (m *Model) whyNotOther() string {
-	if p := m.form.request.Zone.Product; m.result.res.Request.Via != model.ViaNative && !p.NativeAccess() {
-		return p.Label() + " has no native access (contract 5.2)"
-	}
-	return ""
+	p := m.form.request.Zone.Product
+	return kit.Reason(m.result.res.Request.Via != model.ViaNative && !p.NativeAccess(), p.Label()+" has no native access (contract 5.2)")
 }

@@ -345,7 +345,7 @@ func (p *Page) askExport() tea.Cmd {
 		return p.askExportChanges(base)
 	}
 	form := widget.NewForm(t,
-		widget.Field{Name: "path", Label: "File", Value: base + "-rows.ndjson", Check: widget.Required("name a file")},
+		widget.Field{Name: "path", Label: "File", Value: base + "-rows.ndjson", Help: inFolder(base), Check: widget.Required("name a file")},
 		widget.Field{Name: "format", Label: "Format", Kind: widget.FieldChoice, Value: "ndjson", Options: []widget.Option{
 			{Value: "ndjson", Label: "NDJSON"}, {Value: "json", Label: "JSON"}, {Value: "csv", Label: "CSV"},
 		}},
@@ -356,11 +356,7 @@ func (p *Page) askExport() tea.Cmd {
 	dialog := widget.NewFormDialog(t, fmt.Sprintf("Export %s", p.rowsWords()), form)
 	dialog.Submit = "write"
 	endings := widget.Endings{File: "path", Format: "format", FormatOf: func(name string) string { return string(jobs.ResultFormatOf(name)) }, Before: form.Value("path")}
-	dialog.OnChange = func(f *widget.Form) {
-		endings.Agree(f)
-		showFolder(f, "")
-	}
-	dialog.OnChange(form)
+	dialog.OnChange = endings.Agree
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		e := jobs.ResultExport{Format: jobs.ResultFormat(f.Value("format")), Raw: f.Value("cells") == "raw"}
 		return tea.Batch(kit.CloseOverlay(dialog), p.export(strings.TrimSpace(f.Value("path")), e, dialog))
@@ -368,26 +364,19 @@ func (p *Page) askExport() tea.Cmd {
 	return kit.OpenOverlay(dialog)
 }
 
-// showFolder says in which folder a file will be, whose name may be longer than its field.
-func showFolder(f *widget.Form, more string) {
-	folder := filepath.Dir(strings.TrimSpace(f.Value("path")))
-	if folder == "." {
-		folder = "the folder in which zonedeck was started"
-	}
-	f.SetHelp("path", "In "+folder+". A new file: no file is replaced."+more, false)
+// inFolder says where a file is proposed: its path may be longer than the field.
+func inFolder(base string) string {
+	return "In the folder " + filepath.Dir(base) + ", unless you name another. A new file: no file is replaced."
 }
 
 // askExportChanges asks for a difference's path; its format is fixed.
 func (p *Page) askExportChanges(base string) tea.Cmd {
 	form := widget.NewForm(p.deps.Theme, widget.Field{
 		Name: "path", Label: "File", Value: base + "-changes.ndjson", Check: widget.Required("name a file"),
+		Help: inFolder(base) + " Each line has what became of a row, the row, and the old and new values of the fields that differ.",
 	})
 	dialog := widget.NewFormDialog(p.deps.Theme, fmt.Sprintf("Export the difference, %s", rowsCounted(int(p.total()))), form)
 	dialog.Submit = "write"
-	dialog.OnChange = func(f *widget.Form) {
-		showFolder(f, " Each line has what became of a row, the row, and the old and new values of the fields that differ.")
-	}
-	dialog.OnChange(form)
 	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		return tea.Batch(kit.CloseOverlay(dialog), p.exportChanges(strings.TrimSpace(f.Value("path")), *p.set.compared, dialog))
 	}

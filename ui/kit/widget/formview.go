@@ -94,10 +94,7 @@ func (f *Form) outside(w int) string {
 
 // wrong says what is wrong with a field, and which key mends it.
 func (f *Form) wrong(fd *field) string {
-	if !f.editing || fd.correction() == "" {
-		return fd.err
-	}
-	return fd.err + " " + f.theme.Key("form.accept") + " takes it"
+	return fd.err + kit.Reason(f.editing && fd.correction() != "", " "+f.theme.Key("form.accept")+" takes it")
 }
 
 // correction is what enter puts in place of a wrong text.
