@@ -22,7 +22,8 @@ type Ready = emulator.Ready
 type Emulation struct {
 	API, Proxy, SOCKS, CDP string // addresses; empty means the usual or a free port
 	State                  string // folder; empty means nothing is kept
-	Scenario               string // TOML file; empty means the demo account
+	Scenario               string // name of ScenarioText, a TOML text; empty means the demo account
+	ScenarioText           []byte
 	AllowPrivate           []string
 	AllowRemote, Loose     bool
 
@@ -52,7 +53,7 @@ func (e Emulation) options() (emulator.Options, error) {
 	}
 	if e.Scenario != "" {
 		var err error
-		if o.Scenario, err = scenario.Read(e.Scenario); err != nil {
+		if o.Scenario, err = scenario.Parse(e.Scenario, e.ScenarioText); err != nil {
 			return o, config.Mistake("--scenario: %w", err)
 		}
 	}

@@ -77,6 +77,7 @@ func newDiagnosis(d model.Diagnosis) Diagnosis {
 type Fetch struct {
 	Verdict
 
+	ID          string    `json:"id" jsonschema:"Its identifier in the history, for har and --fetch."`
 	Via         string    `json:"via" enum:"via"`
 	Zone        string    `json:"zone"`
 	URL         string    `json:"url"`
@@ -114,7 +115,7 @@ func NewFetch(r model.FetchResult) Fetch {
 		Verdict: Verdict{
 			OK: d.OK(), Diagnosis: newDiagnosis(d), Status: r.Status, ServiceStatus: r.ServiceStatus,
 		},
-		Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
+		ID: r.ID, Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
 		Cut: r.Body.Cut, Incomplete: r.Body.Incomplete,
 		Attempts: each(r.Attempts, func(a model.Attempt) Attempt {

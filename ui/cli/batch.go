@@ -89,9 +89,6 @@ its cap.`,
 
 // batch plans a batch and runs it.
 func (t *task) batch(ctx context.Context, name string, f batchFlags) (printed, error) {
-	if name == "-" && f.onInput() {
-		return printed{}, usage("the rows and the request both want standard input: name a file for one of them")
-	}
 	example, err := t.fillTemplate(ctx, &f)
 	if err != nil {
 		return printed{}, err

@@ -82,8 +82,8 @@ func (b batchCommands) bodies() *cobra.Command {
 		use: "bodies BATCH", short: "Write the bodies of a batch into a folder, each once, and its results beside them",
 		needs: func(batchBodiesFlags) needs { return needs{journal: true} },
 		run: func(ctx context.Context, t *task, f batchBodiesFlags, args []string) (printed, error) {
-			if f.Output == "" {
-				return printed{}, usage("-o is missing: name the folder for the bodies")
+			if f.Output == "" || f.Output == "-" {
+				return printed{}, usage("-o is missing: name the folder for the bodies; 'zonedeck batch results' writes the results alone to standard output")
 			}
 			s, err := t.Batches.Show(ctx, args[0])
 			if err != nil {

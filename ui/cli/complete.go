@@ -56,8 +56,11 @@ func (a *app) completeArgs(cmd *cobra.Command) {
 	}
 }
 
-// completeFlag completes a flag by its kind.
+// completeFlag says what a flag takes, and completes it by that.
 func (a *app) completeFlag(cmd *cobra.Command, name, kind string) {
+	if fl := cmd.Flag(name); fl != nil {
+		fl.Annotations = map[string][]string{"takes": {kind}}
+	}
 	err := cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.complete(cmd.Context(), kind, typed)
 	})

@@ -30,7 +30,7 @@ type diagnoseFlags struct {
 	Via       string     `flag:"via" takes:"api|native" help:"how a saved answer came: native (from the target or the proxy; the default) or api (from the service); how URL is fetched: api (the default) or native"`
 	Dialect   string     `flag:"dialect" takes:"dialect"`
 	URL       string     `flag:"url" help:"address that was asked for, for rules that look at it"`
-	Rules     string     `flag:"rules" takes:"file" help:"file of rules to use instead of yours (default: see 'zonedeck paths')"`
+	Rules     string     `flag:"rules" takes:"file" help:"file of rules to use instead of yours; - for standard input (default: see 'zonedeck paths')"`
 	Given     givenFlags `flag:"*"`
 
 	fetches bool // the argument is a page to fetch
@@ -93,7 +93,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) (print
 	if err := f.check(); err != nil {
 		return printed{}, usage("%w", err)
 	}
-	added, err := a.rules(f.Rules)
+	added, err := a.rules(ctx, f.Rules)
 	if err != nil {
 		return printed{}, err
 	}

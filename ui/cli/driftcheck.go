@@ -19,7 +19,7 @@ import (
 type driftCheckFlags struct {
 	Input    string       `flag:"input" takes:"file" help:"file with the result of a job, JSON, NDJSON or CSV; - for standard input"`
 	From     string       `flag:"from" takes:"json|ndjson|csv" help:"json, ndjson or csv (default: by the file's ending or content)"`
-	Contract string       `flag:"contract" takes:"file" help:"with --input: contract to check it against (default: the collector's)"`
+	Contract string       `flag:"contract" takes:"file" help:"with --input: file of the contract to check it against; - for standard input (default: the collector's)"`
 	MaxAge   durationFlag `flag:"max-age" help:"fail if the newest run of a collector is older than this, for example 36h or 2d"`
 	Given    givenFlags   `flag:"*"`
 	jsonFlag
@@ -173,10 +173,14 @@ func withoutRun(kind drift.Kind, name, reason string) view.DriftCheck {
 func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags) ([]view.DriftCheck, error) {
 	var contract *drift.Contract
 	if f.Contract != "" {
-		c, err := drift.ReadContract(f.Contract)
+		text, err := t.app.read(ctx, f.Contract, textfile.MaxSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usage("--contract: there is no file %s", f.Contract)
 		}
+		if err != nil {
+			return nil, err
+		}
+		c, err := drift.ParseContract(f.Contract, text)
 		if err != nil {
 			return nil, err
 		}

@@ -17,9 +17,9 @@ type emulateFlags struct {
 	SOCKS        onceFlag `flag:"socks" help:"address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)"`
 	CDP          onceFlag `flag:"cdp" help:"address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)"`
 	State        onceFlag `flag:"state" takes:"folder" help:"folder to keep account, CA, jobs and snapshots in"`
-	Scenario     onceFlag `flag:"scenario" takes:"file" help:"TOML file with the account, targets and faults to play (default: the demo account)"`
+	Scenario     onceFlag `flag:"scenario" takes:"file" help:"TOML file with the account, targets and faults to play; - for standard input (default: the demo account)"`
 	Log          bool     `flag:"log" help:"print one line per request to stderr"`
-	LogFile      onceFlag `flag:"log-file" takes:"output" help:"append one JSON object per request to this file"`
+	LogFile      onceFlag `flag:"log-file" takes:"output" help:"append one JSON object per request to this file; - for standard output, behind the ready line"`
 	AllowPrivate []string `flag:"allow-private" list:"comma" help:"let this host, address or range be a target (repeatable)"`
 	Loose        bool     `flag:"loose" help:"let unknown fields pass, with a note"`
 	AllowRemote  bool     `flag:"allow-remote" help:"let --api, --proxy, --socks and --cdp listen for other machines"`
@@ -66,9 +66,18 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 		log := slog.New(slog.NewTextHandler(teller{a}, &slog.HandlerOptions{Level: slog.LevelError}))
 		return sessionError(local.New(config.FindPaths(a.Getenv), a.Getenv, a.Now, log).ServedBy(a.Program, version).ServeUsers(ctx))
 	}
+	scenario, err := []byte(nil), error(nil)
+	if f.Scenario != "" {
+		if scenario, err = a.read(ctx, string(f.Scenario), maxDataFile); err != nil {
+			return err
+		}
+	}
+	if f.LogFile == "-" {
+		f.LogFile = "/dev/stdout"
+	}
 	e := local.Emulation{
 		API: string(f.API), Proxy: string(f.Proxy), SOCKS: string(f.SOCKS), CDP: string(f.CDP),
-		State: string(f.State), Scenario: string(f.Scenario), RequestFile: string(f.LogFile),
+		State: string(f.State), Scenario: string(f.Scenario), ScenarioText: scenario, RequestFile: string(f.LogFile),
 		AllowPrivate: f.AllowPrivate, Loose: f.Loose, AllowRemote: f.AllowRemote,
 		Chromium: a.Getenv(local.EnvChromium), Stderr: teller{a}, Now: a.Now, Say: a.say, Ready: a.printReady,
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -109,6 +110,7 @@ func exitCode(ctx context.Context, err error) int {
 	var mistake *config.MistakeError
 	var call *exchange.CallError
 	var rotating *keys.RotatingError
+	var secret *keystore.SecretError
 	switch {
 	case err == nil:
 		return exitOK
@@ -116,7 +118,7 @@ func exitCode(ctx context.Context, err error) int {
 		return ExitInterrupted
 	case errors.As(err, &rotating):
 		return exitRejected
-	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, new(*local.UnavailableError)), errors.As(err, new(*textfile.UntrustedError)): // regardless of what needed it
+	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, &secret) && secret.Ref != "" && !strings.HasPrefix(secret.Ref, "env:"), errors.As(err, new(*local.UnavailableError)), errors.As(err, new(*textfile.UntrustedError)): // regardless of what needed it
 		return exitState
 	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, config.ErrRedirected), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint

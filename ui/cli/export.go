@@ -21,7 +21,9 @@ type exportFlags struct {
 	Via     string `flag:"via" takes:"api|native|browser" default:"api" help:"access method: api, native or browser"`
 	Session string `flag:"session" help:"session that keeps an exit (not shown by the contract)"`
 	Output  string `flag:"output" takes:"output" short:"o" without:"json" help:"file for the code"`
-	Reveal  bool   `flag:"reveal" help:"write the key or the password itself into the code"`
+	requestSource
+	Given  givenFlags `flag:"*"`
+	Reveal bool       `flag:"reveal" help:"write the key or the password itself into the code"`
 	reasonFlag
 	jsonFlag
 }
@@ -34,6 +36,9 @@ func (a *app) exportCommand() *cobra.Command {
 		short: "Print a fetch as code for another program; nothing is sent",
 		long: `Prints the fetch that request would make as code for another program:
 ` + strings.Join(export.Names(), ", ") + `. Nothing is sent.
+
+--saved, --fetch, --template, --curl and --har take the request from there, as for
+request; flags beside them win.
 
 The program takes the key or the password from its environment. It ends with an
 error if its answer is not ok by its status, required fields or signs of a wall;
@@ -52,6 +57,11 @@ variable: its value comes from --var, the profile or the environment.`,
 
 func exportFetch(ctx context.Context, t *task, f exportFlags, args []string) (printed, error) {
 	target := firstOf(args)
+	c := composedFlags{askFlags: askFlags{formFlags: f.formFlags}, Zone: f.Zone, Via: f.Via, Session: f.Session, requestSource: f.requestSource}
+	if err := t.compose(ctx, f.Given.has, &target, &c, false); err != nil {
+		return printed{}, err
+	}
+	f.formFlags, f.Zone, f.Via, f.Session = c.formFlags, c.Zone, c.Via, c.Session
 	as, p, req, err := t.exported(ctx, target, f)
 	if err != nil {
 		return printed{}, err

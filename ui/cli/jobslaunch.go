@@ -69,6 +69,8 @@ func (f *newJobFlags) check([]string) error {
 		return usage("--input is missing: name a file, list:NAME, or - for standard input")
 	case f.Preview && f.DryRun:
 		return usage("--preview asks the service and --dry-run sends nothing: give only one of them")
+	case f.Rejects == "-":
+		return usage("--rejects: name a file: standard output has the job")
 	case f.Rejects != "" && !f.SkipBad:
 		return usage("--rejects needs --skip-bad: without it, a bad row stops the launch")
 	}

@@ -43,7 +43,7 @@ type rowsFlags struct {
 
 func (a *app) jobsRowsCommand() *cobra.Command {
 	return command(a, spec[rowsFlags]{
-		use:   "rows JOB|FILE",
+		use:   "rows JOB|FILE|-",
 		short: "Filter, sort, compare and convert the rows of a downloaded result",
 		long: `Reads a result on this disk, of any size: JSON, NDJSON or CSV. The rows go to
 standard output or to the file of -o. They are written as NDJSON, unless the
@@ -129,11 +129,11 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	if dest.fresh = !f.Force; dest.fresh && dest.taken {
 		return usage("-o %s: this file already exists; --force replaces it", f.Output)
 	}
-	file, err := a.openRows(ctx, name)
+	file, done, err := a.openRows(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer done()
 	r := rowsRun{app: a, flags: f, file: file, dest: dest}
 	if !f.About {
 		err = checkReadable(ctx, file)
@@ -199,21 +199,29 @@ func (r *rowsRun) checkNames(ctx context.Context, fields []string) error {
 	return nil
 }
 
-// openRows opens a file, or the downloaded result of a job.
-func (a *app) openRows(ctx context.Context, name string) (*records.File, error) {
-	open := func() (*records.File, error) { return service.OpenRows(config.FindPaths(a.Getenv), name) }
-	if !service.NamesFile(name) {
+// openRows opens a file, or the downloaded result of a job; done closes it.
+func (a *app) openRows(ctx context.Context, name string) (file *records.File, done func(), err error) {
+	spooled, remove, err := a.spool(ctx, name)
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	if err != nil {
+		return nil, nil, err
+	}
+	open := func() (*records.File, error) { return service.OpenRows(config.FindPaths(a.Getenv), spooled) }
+	if !service.NamesFile(spooled) {
 		job, err := a.downloaded(ctx, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		open = func() (*records.File, error) { return service.OpenResult(config.FindPaths(a.Getenv), job) }
 	}
-	file, err := open()
-	if err != nil {
-		return nil, fail(exitState, "%w", err)
+	if file, err = open(); err != nil {
+		return nil, nil, fail(exitState, "%w", err)
 	}
-	return file, nil
+	return file, func() { _ = file.Close(); remove() }, nil // it was only read
 }
 
 // downloaded returns a job whose result is on this disk.
@@ -361,11 +369,11 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	if r.flags.Diff != "" {
 		flag = "--diff"
 	}
-	old, err := r.app.openRows(ctx, name)
+	old, done, err := r.app.openRows(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
-	defer func() { _ = old.Close() }() // it was only read
+	defer done()
 	if err := checkReadable(ctx, old); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/ask"
+	"zonedeck/service/exchange"
 	"zonedeck/service/jobs"
 	"zonedeck/service/ledger"
 	"zonedeck/service/view"
@@ -119,11 +121,14 @@ func (t *task) howToSettle(s jobs.Settlement, one jobs.Candidate, err error) str
 // settleError is the error for a job that was not settled.
 func settleError(ctx context.Context, err error) error {
 	var taken *ledger.TakenError
+	var call *exchange.CallError
 	doubt, doubtful := ask.Missing(err, ask.Unfitting)
 	switch {
 	case doubtful:
 		return fail(answers[ask.Unfitting].exit, "%s; nothing was changed; %s", doubt.Text, answers[ask.Unfitting].how)
 	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoAddress), errors.As(err, &taken):
+		return usage("%w", err)
+	case errors.As(err, &call) && call.Status == http.StatusNotFound:
 		return usage("%w", err)
 	default:
 		return jobError(ctx, err)

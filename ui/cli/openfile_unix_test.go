@@ -36,6 +36,9 @@ func TestAPipeThatNobodyWritesToEndsWithAnInterruption(t *testing.T) {
 		"curl":     func(pipe string) []string { return []string{"request", "--curl", pipe} },
 		"x.har":    func(pipe string) []string { return []string{"request", "--har", pipe} },
 		"keys.csv": func(pipe string) []string { return []string{"keys", "import", pipe} },
+		"rows":     func(pipe string) []string { return []string{"jobs", "rows", pipe} },
+		"rules":    func(pipe string) []string { return []string{"rules", pipe} },
+		"body":     func(pipe string) []string { return []string{"export", "--as", "url", "-d", "@" + pipe} },
 		"out.json": func(pipe string) []string { return []string{"drift", "check", "gd_pages", "--input", pipe} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,13 +100,11 @@ func TestAPipeIsReadAsAFileIs(t *testing.T) {
 	}
 }
 
-// Rows need random access. A pipe has none: it is refused at once.
-func TestRowsOfAPipeAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"jobs", "rows", fifo(t, "pipe")}, {"keys", "import", fifo(t, "pipe"), "--from", "env"}} {
-		p, _, stderr := process(t, nil, args...)
-		if code := Main(t.Context(), p); code != exitState && code != exitUsage || !bytes.Contains(stderr.Bytes(), []byte("pipe: ")) {
-			t.Errorf("%q: exit code %d, stderr %q", args, code, stderr)
-		}
+// The .env files of a folder are not in a pipe: it is refused at once.
+func TestAPipeIsNoFolder(t *testing.T) {
+	p, _, stderr := process(t, nil, "keys", "import", fifo(t, "pipe"), "--from", "env")
+	if code := Main(t.Context(), p); code != exitState && code != exitUsage || !bytes.Contains(stderr.Bytes(), []byte("pipe: ")) {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -144,6 +145,27 @@ func TestEveryExitCodeIsListed(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the page lists %v, the program has %v", got, want)
+	}
+	// Each is the end of a real run in a script. None ends with an internal error; TestAnInterruptedFetchEndsAtOnceWith130
+	// interrupts one.
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	noerr.Must(t, err)
+	ends := map[string]bool{}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		noerr.Must(t, err)
+		for _, run := range regexp.MustCompile(`(?m)^exits (\d+) zonedeck `).FindAllSubmatch(text, -1) {
+			ends[string(run[1])] = true
+		}
+	}
+	for _, code := range got {
+		if !ends[strconv.Itoa(code)] && code != exitInternal && code != ExitInterrupted {
+			t.Errorf("no script has a run that ends with %d", code)
+		}
+		delete(ends, strconv.Itoa(code))
+	}
+	if len(ends) > 0 || exitCode(t.Context(), errors.New("unforeseen")) != exitInternal {
+		t.Errorf("runs end with %v, which the page does not list", ends)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -46,7 +45,7 @@ type formFlags struct {
 	Key      string       `flag:"key" takes:"key" help:"name of the key in the inventory"`
 	Method   string       `flag:"method" short:"X" help:"method of the request to the target"`
 	Headers  []string     `flag:"header" short:"H" help:"header for the target, as 'Name: value' (repeatable)"`
-	Body     string       `flag:"data" takes:"data" short:"d" help:"body for the target"`
+	Body     string       `flag:"data" takes:"data" short:"d" help:"body for the target; @FILE is that of a file, - that of standard input"`
 	Required []string     `flag:"require" help:"field that must be present: a CSS selector, or a path into JSON (repeatable)"`
 	Vars     []string     `flag:"var" help:"value of a variable {{name}}, as name=value (repeatable)"`
 	Timeout  durationFlag `flag:"timeout" help:"longest time for one attempt (default: the product's)"`
@@ -81,33 +80,20 @@ You may leave out the URL where --query says what to search for, or --tool what
 to call. A value of --arg that is a JSON number, true, false, null, a list or an
 object is sent as that, any other as text; 'n="5"' is the text 5.
 
---curl, --har, --saved and --template fill in what their request says; flags
-beside them win. {{name}} in a request is a variable: its value comes from --var, the
+--curl, --har, --saved, --template and --fetch fill in what their request says;
+flags beside them win. {{name}} in a request is a variable: its value comes from --var, the
 profile or the environment. -d @FILE takes the body from a file, -d - from
 standard input, without its line ends, as curl does.`,
 		defaults: requestFlags{composedFlags: composedFlags{askFlags: askFlags{Retries: -1}}},
-		unless:   "query tool curl har saved template",
+		unless:   "query tool curl har saved template fetch",
 		run: func(ctx context.Context, t *task, f requestFlags, args []string) (printed, error) {
 			target := firstOf(args)
-			if err := t.composeWhole(ctx, &target, &f.composedFlags, false); err != nil {
+			if err := t.compose(ctx, f.Given.has, &target, &f.composedFlags, false); err != nil {
 				return printed{}, err
 			}
 			return printed{}, t.request(ctx, target, f)
 		},
 	})
-}
-
-// composeWhole is compose for flags that have a body, too.
-func (t *task) composeWhole(ctx context.Context, target *string, f *composedFlags, columns bool) (err error) {
-	if f.Given.has("data") {
-		if (f.Body == "-" || f.Body == "@-") && f.onInput() {
-			return usage("--data and the request both want standard input: name a file for one of them")
-		}
-		if f.Body, err = t.app.dataOf(ctx, f.Body); err != nil {
-			return err
-		}
-	}
-	return t.compose(ctx, f.Given.has, target, f, columns)
 }
 
 // maxDataFile bounds a body that --data takes from a file, in bytes.
@@ -120,19 +106,9 @@ func (a *app) dataOf(ctx context.Context, value string) (string, error) {
 	if !is && value != "-" {
 		return value, nil
 	}
-	in, err := a.open(ctx, name)
+	b, err := a.read(ctx, name, maxDataFile)
 	if err != nil {
-		return "", usage("--data: %w", err)
-	}
-	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, maxDataFile+1))
-	switch {
-	case ctx.Err() != nil:
-		return "", fail(ExitInterrupted, "interrupted; nothing was sent")
-	case err != nil:
-		return "", usage("--data: %w", err)
-	case len(b) > maxDataFile:
-		return "", usage("--data %s: it has more than %d MiB", value, maxDataFile>>20)
+		return "", err
 	}
 	return model.WithoutVariables(strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(string(b))), nil
 }

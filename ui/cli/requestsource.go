@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/fetch"
 	"zonedeck/service/importers"
 	"zonedeck/service/saved"
@@ -24,19 +26,15 @@ type requestSource struct {
 	HAR      string `flag:"har" takes:"file" help:"take the request from this HAR file; - for standard input"`
 	Entry    int    `flag:"entry" help:"which entry of the HAR file, counting from 1 (needed if it has several)"`
 	Saved    string `flag:"saved" takes:"request" help:"take the request from this saved one"`
+	Fetch    string `flag:"fetch" takes:"fetch" help:"take the request from this fetch of the history, as 'request --json' names it"`
 	Template string `flag:"template" takes:"file" help:"take the request from this file, written as requests are saved or as a curl command, with {{name}} as variables; - for standard input"`
-}
-
-// onInput reports whether the request comes from standard input.
-func (s requestSource) onInput() bool {
-	return slices.Contains([]string{s.Curl, s.HAR, s.Template}, "-")
 }
 
 // compose fills flags that were not given from the source.
 func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *composedFlags, columns bool) error {
-	whole := slices.DeleteFunc([]string{f.Curl, f.HAR, f.Saved, f.Template}, func(s string) bool { return s == "" })
+	whole := slices.DeleteFunc([]string{f.Curl, f.HAR, f.Saved, f.Template, f.Fetch}, func(s string) bool { return s == "" })
 	if len(whole) > 1 {
-		return usage("--curl, --har, --saved and --template are each a whole request: give one of them")
+		return usage("--curl, --har, --saved, --template and --fetch are each a whole request: give one of them")
 	}
 	if f.Entry != 0 && f.HAR == "" {
 		return usage("--entry needs --har")
@@ -62,6 +60,8 @@ func (t *task) sourced(ctx context.Context, s requestSource, columns bool) (mode
 			return r, false, usage("%w", err)
 		}
 		return r, true, nil
+	case s.Fetch != "":
+		return t.sentBefore(ctx, s.Fetch)
 	case s.Curl+s.HAR+s.Template == "":
 		return model.FetchRequest{}, false, nil
 	}
@@ -97,6 +97,27 @@ func (t *task) sourced(ctx context.Context, s requestSource, columns bool) (mode
 		t.app.warn("%s", note)
 	}
 	return got.Request, true, nil
+}
+
+// sentBefore is the request of a fetch in the history, without the secrets that the history does not keep.
+func (t *task) sentBefore(ctx context.Context, id string) (model.FetchRequest, bool, error) {
+	kept, err := t.History.LoadFetch(ctx, id)
+	r := kept.Request
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return r, false, usage("--fetch: the history has no fetch %s", id)
+	case err != nil:
+		return r, false, fail(exitState, "%w", err)
+	case strings.Contains(r.URL, model.Masked), strings.Contains(r.URL, ":xxxxx@"):
+		return r, false, usage("--fetch %s: its address had a password, which the history does not keep: give the URL as well", id)
+	}
+	for name, values := range r.Header {
+		if slices.Contains(values, model.Masked) {
+			delete(r.Header, name)
+			t.app.warn("%s of that fetch was a secret, which the history does not keep: give it by -H", name)
+		}
+	}
+	return r, true, nil
 }
 
 // imported reads a curl command or an entry of a HAR file.

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/config"
 	"zonedeck/service/rules"
@@ -18,15 +18,15 @@ import (
 
 func (a *app) rulesCommand() *cobra.Command {
 	return command(a, spec[jsonFlag]{
-		use:   "rules [FILE]",
+		use:   "rules [FILE|-]",
 		short: "Check your own rules of diagnosis and list them in the order in which they are tried",
 		long: `Reads your file of rules (default: rules.toml, see 'zonedeck paths') and prints
 a line for each rule. If something is wrong with the file, it names the line and
 ends with exit code 2.
 
 'zonedeck diagnose --rules FILE' tries a file on a saved answer.`,
-		run: func(_ context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
-			all, err := a.rules(firstOf(args))
+		run: func(ctx context.Context, _ *task, _ jsonFlag, args []string) (printed, error) {
+			all, err := a.rules(ctx, firstOf(args))
 			if err != nil {
 				return printed{}, err
 			}
@@ -45,19 +45,22 @@ ends with exit code 2.
 }
 
 // rules reads a file of rules. An empty name means the operator's, which need not exist.
-func (a *app) rules(name string) ([]rules.Rule, error) {
-	if name == "" {
-		paths := config.FindPaths(a.Getenv)
-		if err := paths.Trusted(); err != nil {
-			return nil, err
+func (a *app) rules(ctx context.Context, name string) (all []rules.Rule, err error) {
+	var text []byte
+	if name != "" {
+		if text, err = a.read(ctx, name, textfile.MaxSize); err == nil {
+			all, err = rules.Parse(name, text)
 		}
-		name = paths.RulesFile()
-	} else if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("there is no file of rules %s", name)
+	} else if paths := config.FindPaths(a.Getenv); paths.Trusted() != nil {
+		return nil, paths.Trusted()
+	} else {
+		all, err = rules.New(paths.RulesFile()).Rules()
 	}
-	all, err := rules.New(name).Rules()
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usage("there is no file of rules %s", name)
+	case err != nil && ctx.Err() == nil:
 		return nil, usage("%w", err)
 	}
-	return all, nil
+	return all, err
 }

@@ -77,7 +77,7 @@ Secret headers are left out, unless they are variables.`,
 		defaults: savedAddFlags{composedFlags: composedFlags{askFlags: askFlags{Retries: -1}}},
 		run: func(ctx context.Context, t *task, f savedAddFlags, args []string) (printed, error) {
 			target := firstOf(args[1:])
-			if err := t.composeWhole(ctx, &target, &f.composedFlags, true); err != nil {
+			if err := t.compose(ctx, f.Given.has, &target, &f.composedFlags, true); err != nil {
 				return printed{}, err
 			}
 			d, wrong := t.composed(target, f.composedFlags)

@@ -140,6 +140,9 @@ func (a *app) command(d definition) *cobra.Command {
 		return check(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := a.readData(cmd, args); err != nil {
+			return err
+		}
 		if err := d.prepare(args); err != nil {
 			return err
 		}
@@ -152,6 +155,31 @@ func (a *app) command(d definition) *cobra.Command {
 		cmd.Flags().Lookup(name).Usage = help
 	}
 	return cmd
+}
+
+// readData has the flag that may name a file have what is in it. Standard input can be one thing only.
+func (a *app) readData(cmd *cobra.Command, args []string) (err error) {
+	var onInput []string
+	if slices.Contains(args, "-") {
+		onInput = append(onInput, "the argument")
+	}
+	cmd.Flags().VisitAll(func(fl *pflag.Flag) {
+		value := fl.Value.String()
+		data, kind := fl.Name == "data", fl.Annotations["takes"]
+		if value == "-" && (data || slices.Contains(kind, "file")) || data && value == "@-" {
+			onInput = append(onInput, "--"+fl.Name)
+		}
+	})
+	if len(onInput) > 1 {
+		return usage("%s both want standard input: name a file for one of them", strings.Join(onInput, " and "))
+	}
+	if fl := cmd.Flags().Lookup("data"); fl != nil && fl.Changed {
+		var text string
+		if text, err = a.dataOf(cmd.Context(), fl.Value.String()); err == nil {
+			err = fl.Value.Set(text)
+		}
+	}
+	return err
 }
 
 // arguments are the words of a usage line for what stands behind the command's name: "[FETCH…]".

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -28,26 +27,6 @@ const (
 	maxRate    = 1e6 // dollars; sums of 10^-9 of them are counted in 64 bits
 	maxSeed    = 1<<63 - 1
 )
-
-// Read is Parse for a file. The error is a *document.Error for a mistake in the text,
-// else it wraps what the file system said.
-func Read(path string) (*Scenario, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the scenario: %w", err)
-	}
-	if !info.Mode().IsRegular() { // a pipe would wait for its writer
-		return nil, &document.Error{File: path, Msg: "it is not a plain file", Expected: "a TOML file"}
-	}
-	if info.Size() > document.MaxBytes {
-		return nil, &document.Error{File: path, Msg: fmt.Sprintf("the file is larger than %d bytes", document.MaxBytes)}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the scenario: %w", err)
-	}
-	return Parse(path, text)
-}
 
 // Parse reads a scenario; file names it in mistakes. What the text leaves out is the
 // demo account's. Ages are relative to the emulator's first start with a state folder, so

@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -165,23 +164,10 @@ func TestAMistakeInAScenarioHasItsPlace(t *testing.T) {
 	}
 }
 
-func TestAFileIsReadWithinBounds(t *testing.T) {
-	if _, err := Read(filepath.Join(t.TempDir(), "missing.toml")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
-	}
-	big := filepath.Join(t.TempDir(), "big.toml")
-	noerr.Must(t, os.WriteFile(big, make([]byte, document.MaxBytes+1), 0o600))
+func TestATextIsReadWithinBounds(t *testing.T) {
 	var mistake *document.Error
-	if _, err := Read(big); !errors.As(err, &mistake) || mistake.File != big {
-		t.Errorf("a big file: %v", err)
-	}
-	if _, err := Read(t.TempDir()); !errors.As(err, &mistake) || !strings.HasSuffix(err.Error(), ": it is not a plain file; expected a TOML file") {
-		t.Errorf("a folder: %v", err)
-	}
-	own := filepath.Join(t.TempDir(), "own.toml")
-	noerr.Must(t, os.WriteFile(own, []byte(everything), 0o600))
-	if s, err := Read(own); err != nil || s.Name != "own" {
-		t.Errorf("a file: %+v, %v", s, err)
+	if _, err := Parse("big.toml", make([]byte, document.MaxBytes+1)); !errors.As(err, &mistake) || mistake.File != "big.toml" {
+		t.Errorf("a big text: %v", err)
 	}
 }
 
