@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -134,7 +135,7 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 		return err
 	}
 	defer done()
-	r := rowsRun{app: a, flags: f, file: file, dest: dest}
+	r := rowsRun{app: a, name: name, flags: f, file: file, dest: dest}
 	if !f.About {
 		err = checkReadable(ctx, file)
 	}
@@ -244,6 +245,7 @@ func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err e
 // rowsRun is one run of the command.
 type rowsRun struct {
 	app   *app
+	name  string // as given
 	flags rowsFlags
 	file  *records.File
 	dest  destination
@@ -308,7 +310,11 @@ func (r *rowsRun) sayState(p records.Profile) {
 	if p.MoreColumns {
 		r.app.say("zonedeck: columns beyond the first %d are left out", records.MaxColumns)
 	}
-	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), r.file.Path())
+	place := r.file.Path()
+	if strings.Contains(place, spoolPrefix) { // which is gone by then
+		place = r.name
+	}
+	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), place)
 }
 
 // selected writes the rows of a query.

@@ -27,6 +27,9 @@ func (a *app) read(ctx context.Context, name string, most int64) ([]byte, error)
 	return b, nil
 }
 
+// spoolPrefix begins the names of the folders that spool makes.
+const spoolPrefix = "zonedeck-input-"
+
 // spool copies what comes through a pipe or standard input into a temporary file, for who has to look into it more than once,
 // and names it. done removes that. A plain file stays what it is.
 func (a *app) spool(ctx context.Context, name string) (file string, done func(), err error) {
@@ -34,7 +37,7 @@ func (a *app) spool(ctx context.Context, name string) (file string, done func(),
 	if name != "-" && (err != nil || info.Mode().IsRegular() || info.IsDir()) {
 		return name, func() {}, nil // whoever reads it says what is wrong with it
 	}
-	dir, err := os.MkdirTemp("", "zonedeck-input-")
+	dir, err := os.MkdirTemp("", spoolPrefix)
 	done = func() { _ = os.RemoveAll(dir) } // the system cleans up leftovers
 	if err != nil {
 		return "", done, err

@@ -53,7 +53,7 @@ var piped = map[string][]struct{ run, file, want string }{
 	"batch FILE":       {{"batch {} --dry-run --zone unlocker_demo", "http://lab.test/piped\n", "lab.test/piped"}},
 	"diagnose FILE":    {{"diagnose {}", "HTTP/1.1 200 OK\n\npiped", "ok"}},
 	"rules FILE":       {{"rules {}", "[[rules]]\nname = \"piped\"\nclass = \"ok\"\nreason = \"x\"\nmatch = { body = \"hello\" }\n", "piped"}},
-	"jobs rows FILE":   {{"jobs rows {} --filter piped", "{\"a\":\"piped\"}\n", `"piped"`}, {"jobs rows {dir}/rows.json --new-against {} --id-field url", "{\"url\":\"x\"}\n", "product"}},
+	"jobs rows FILE":   {{"jobs rows {} --about", "{\"a\":1}\n", "1 row in {}"}, {"jobs rows {} --filter piped", "{\"a\":\"piped\"}\n", `"piped"`}, {"jobs rows {dir}/rows.json --new-against {} --id-field url", "{\"url\":\"x\"}\n", "product"}},
 	"keys import FILE": {{"keys import --from csv {}", "name,level\npiped,USER\n", "piped"}},
 }
 
@@ -102,8 +102,8 @@ func TestFilesComeAndGoThroughPipes(t *testing.T) {
 				t.Run(c.run+" "+filepath.Base(file), func(t *testing.T) {
 					cmd := place(c.run, file)
 					said := throughPipe(t, cmd, file, c.file, kind == "output", strings.HasPrefix(c.run, "emulate"))
-					if !strings.Contains(said, c.want) {
-						t.Errorf("%q is not in %s", c.want, said)
+					if want := strings.ReplaceAll(c.want, "{}", file); !strings.Contains(said, want) {
+						t.Errorf("%q is not in %s", want, said)
 					}
 				})
 			}
