@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +117,7 @@ func exitCode(ctx context.Context, err error) int {
 		return ExitInterrupted
 	case errors.As(err, &rotating):
 		return exitRejected
-	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, &secret) && secret.Ref != "" && !strings.HasPrefix(secret.Ref, "env:"), errors.As(err, new(*local.UnavailableError)), errors.As(err, new(*textfile.UntrustedError)): // regardless of what needed it
+	case errors.Is(err, keystore.ErrSecretUnreachable), errors.As(err, &secret) && secret.Ref != "", errors.As(err, new(*local.UnavailableError)), errors.As(err, new(*textfile.UntrustedError)): // regardless of what needed it
 		return exitState
 	case errors.Is(err, model.ErrReadOnly), errors.Is(err, config.ErrDomain), errors.Is(err, config.ErrRedirected), errors.Is(err, keys.ErrOtherAccount):
 		return exitLint
