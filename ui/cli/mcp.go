@@ -21,9 +21,9 @@ import (
 
 type mcpFlags struct {
 	Profiles []string    `flag:"profiles" takes:"profile" list:"comma" help:"profiles that may be used; the first is used unless a call names another (default: the profile in use)"`
-	Zones    []string    `flag:"zones" takes:"zone" list:"comma" help:"zones that may be used (default: all)"`
+	Zones    []string    `flag:"zones" takes:"zone" list:"comma" help:"zones that fetches, comparisons and batches may use; a job names none (default: all)"`
 	Domains  []string    `flag:"allow-domain" list:"comma" help:"hosts that may be fetched; *.HOST for the hosts below HOST (default: all that the profile allows)"`
-	MaxCost  dollarsFlag `flag:"max-cost" help:"what all calls together may cost, in dollars, by the rates of the zones"`
+	MaxCost  dollarsFlag `flag:"max-cost" help:"what all calls of this run together may cost, in dollars, by the rates of the zones"`
 	Unpriced bool        `flag:"allow-unpriced" help:"with --max-cost: also allow calls with an unknown price; they are not counted"`
 	Inputs   int         `flag:"job-inputs" help:"how many inputs all started jobs together may have (default: no job can be started)"`
 	reasonFlag
@@ -35,9 +35,9 @@ func (a *app) mcpCommand() *cobra.Command {
 		use:      "mcp",
 		defaults: mcpFlags{MaxCost: dollarsFlag{zero: true}},
 		short:    "Serve this console to an agent over MCP, under your rules",
-		long: `Serves the tools fetch, compare, diagnose, zones, datasets, jobs, keys and history
-over MCP on standard input and output, until the client closes its input and has
-all answers, or a signal ends it.
+		long: `Serves the tools fetch, compare, diagnose, batches, zones, datasets, jobs, keys and
+history over MCP on standard input and output, until the client closes its input and
+has all answers, or a signal ends it.
 
 The flags are the rules. What they do not allow is refused before anything is
 sent. A flag that no profile can comply with is refused at the start.

@@ -55,7 +55,10 @@ zones, shows which keys are due for rotation, launches dataset jobs, and tries
 out fetches before you automate them.
 
 Without a command it opens the console. Without a configuration it runs on an
-embedded emulator of the service, with a demo account and a demo key.`,
+embedded emulator of the service, with a demo account and a demo key.
+
+A message that names the contract (contract 5.2) means that section of the service's
+documentation. A dialect is how a profile follows what is publicly known beyond it.`,
 		Example: `
 # open the console on the embedded emulator
 zonedeck
@@ -64,7 +67,7 @@ zonedeck
 zonedeck request http://lab.test/ok --zone unlocker_demo --json
 
 # which keys are due within two weeks
-zonedeck keys check --within 14d`,
+zonedeck keys check --within 14d    # exit 40, 41 or 42 where something is due`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
