@@ -103,12 +103,6 @@ func (p Product) String() string {
 // Network reports whether p is one of the four proxy networks.
 func (p Product) Network() bool { return p.facts().network }
 
-// FetchesPages reports whether the product returns the page that was asked for. Comparisons take such zones unless the
-// operator chooses others.
-func (p Product) FetchesPages() bool {
-	return p.Network() || p == ProductUnlocker || p == ProductBrowser || p == ProductUnknown
-}
-
 // APIAccess reports whether the product is reachable by API Access. All are:
 // "all products are reached through one of two access methods" and the same
 // zone can be addressed by either (service.md 1), while native access is

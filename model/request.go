@@ -361,3 +361,10 @@ func (r TriggerRequest) Problems(c Sends) []FieldProblem {
 	}
 	return ps
 }
+
+// ComparedBy reports whether a comparison of the request takes a zone unless the operator chooses others: the request's own,
+// and those whose product returns the page that is asked for.
+func (r FetchRequest) ComparedBy(z Zone) bool {
+	p := z.Product
+	return z.Name == r.Zone.Name || p.Network() || p == ProductUnlocker || p == ProductBrowser || p == ProductUnknown
+}

@@ -31,7 +31,10 @@ func ParseTarget(s string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login
 	case u.Scheme == "" || withoutScheme(u):
-		return nil, fmt.Errorf("not an absolute address: did you mean http://%s?", Cut(s, 60)) // see WithScheme
+		if WithScheme(s) == "" {
+			return nil, errors.New("not an absolute address: begin with http:// or https://")
+		}
+		return nil, fmt.Errorf("not an absolute address: did you mean http://%s?", Cut(s, 60))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
 	case u.Hostname() == "":
@@ -49,12 +52,10 @@ func ParseTarget(s string) (*url.URL, error) {
 
 // WithScheme is the address that was meant by one without a scheme, or empty.
 func WithScheme(s string) string {
-	if u, err := url.Parse(s); err == nil && (u.Scheme == "" || withoutScheme(u)) {
-		if _, err = ParseTarget("http://" + s); err == nil {
-			return "http://" + s
-		}
+	if _, err := ParseTarget("http://" + s); err != nil || strings.Contains(s, "://") {
+		return ""
 	}
-	return ""
+	return "http://" + s
 }
 
 // withoutScheme reports whether what was read as a scheme is a host with a port, as in shop.example:8080/x; there is none in

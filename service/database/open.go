@@ -332,12 +332,18 @@ func (db *DB) migrate(ctx context.Context, have int) error {
 }
 
 // Names reads what may be named of a file and what each name stands for, the two columns of a query, beside whoever has it
-// open. Nothing is made, checked or mended.
+// open. Nothing is made, checked or mended: without a WAL the file is read as one that nobody changes, and with one it is not
+// copied back, which closing it otherwise does.
 func Names(ctx context.Context, path, query string) (names [][2]string, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	db := Peek(path)
+	alone := "0"
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		alone = "1"
+	}
+	db := &DB{path: path, r: connect(path, Options{Busy: Busy}, "mode", "ro", "immutable", alone), frozen: ErrReadOnly}
+	db.r.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = Each(ctx, db, query, nil, func(row Scanner) error {
 		var name [2]string

@@ -41,7 +41,7 @@ func (ft *Fetcher) Plan(ctx context.Context, p model.Preset, base model.FetchReq
 func planZones(profile model.Profile, d dialect.Dialect, p model.Preset, base model.FetchRequest) model.Grid {
 	if p.Zones == nil {
 		p.Zones = slices.DeleteFunc(slices.Clone(profile.Zones), func(z model.Zone) bool {
-			return !z.Product.FetchesPages() && z.Name != base.Zone.Name
+			return !base.ComparedBy(z)
 		})
 		if len(p.Zones) == 0 && base.Zone.Name != "" {
 			p.Zones = []model.Zone{base.Zone}

@@ -48,7 +48,7 @@ func (j *Journal) Comparison(ctx context.Context, id string) (model.Grid, error)
 	return t, err
 }
 
-// Named asks the newest fetches for database.Names. Addresses may hold what is nobody's business.
+// Named asks the newest fetches for database.Names. They are told apart without their addresses, which may be private.
 const Named = `SELECT ref, class || ', ' || zone || ', ' || strftime('%Y-%m-%d %H:%M UTC', at / 1000000, 'unixepoch')
 	FROM activity WHERE kind = 'fetch' AND ref <> '' ORDER BY id DESC LIMIT 200`
 

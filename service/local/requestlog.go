@@ -16,9 +16,10 @@ import (
 // requestLog writes the emulator's journal: lines for people to stderr, JSON to a
 // file. The zero value writes nothing.
 type requestLog struct {
-	lines io.Writer // nil without --log
-	file  *os.File  // nil without --log-file
-	say   func(format string, args ...any)
+	lines   io.Writer // nil without --log
+	objects io.Writer // nil without --log-file
+	file    *os.File  // what objects go to, unless it is standard output
+	say     func(format string, args ...any)
 	// broken is the file's first error; the goroutine of follow owns it.
 	broken error
 	done   chan error // receives the file's first error; nil if nothing is followed
@@ -27,7 +28,7 @@ type requestLog struct {
 // openRequestLog opens the file before the emulator starts, so that a wrong name is
 // reported at once.
 func (e Emulation) openRequestLog() (*requestLog, error) {
-	l := &requestLog{say: e.Say, lines: e.Requests}
+	l := &requestLog{say: e.Say, lines: e.Requests, objects: e.RequestObjects}
 	if e.RequestFile == "" {
 		return l, nil
 	}
@@ -35,12 +36,13 @@ func (e Emulation) openRequestLog() (*requestLog, error) {
 	if l.file, err = textfile.OpenAppend(e.RequestFile); err != nil {
 		return nil, fmt.Errorf("--log-file: %w", err)
 	}
+	l.objects = l.file
 	return l, nil
 }
 
 // follow writes until the server has ended; wait is called after that.
 func (l *requestLog) follow(server *emulator.Server) {
-	if l.lines == nil && l.file == nil {
+	if l.lines == nil && l.objects == nil {
 		return
 	}
 	l.done = make(chan error, 1)
@@ -71,10 +73,10 @@ func (l *requestLog) line(e *record.Entry, lost uint64) {
 
 // object writes to the file until a write fails; the emulator goes on.
 func (l *requestLog) object(e *record.Entry, lost uint64) {
-	if l.file == nil || l.broken != nil {
+	if l.objects == nil || l.broken != nil {
 		return
 	}
-	enc := json.NewEncoder(l.file)
+	enc := json.NewEncoder(l.objects)
 	if lost > 0 {
 		l.broken = enc.Encode(map[string]uint64{"lost": lost})
 	}

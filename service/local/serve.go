@@ -32,11 +32,11 @@ type Emulation struct {
 	// Stderr receives internal errors, for example a full disk: clients only see a 500
 	// without details. Several goroutines write.
 	Stderr io.Writer
-	// Requests receives one line per request; nil for none. RequestFile receives one
+	// Requests receives one line per request; nil for none. RequestFile, or RequestObjects, receives one
 	// JSON object per request; empty for none.
-	Requests    io.Writer
-	RequestFile string
-	Say         func(format string, args ...any)
+	Requests, RequestObjects io.Writer
+	RequestFile              string
+	Say                      func(format string, args ...any)
 	// Ready is called once, when the emulator listens.
 	Ready func(Ready) error
 }

@@ -46,11 +46,11 @@ type RowsSide struct {
 	Errors      int64 `json:"errors" jsonschema:"rows that tell an error; they are not compared"`
 }
 
-// NewRows are the columns of a file, with how many of its rows match, how they differ and what was said.
-func NewRows(f *records.File, p records.Profile, matched *int64, diff *RowsDiff, notes []string) Rows {
+// NewRows are the columns of a file, which an operator knows as place, with how many of its rows match, how they differ and what was said.
+func NewRows(f *records.File, place string, p records.Profile, matched *int64, diff *RowsDiff, notes []string) Rows {
 	state := f.State()
 	out := Rows{
-		File: f.Path(), Format: string(f.Format()), Rows: state.Rows, Matched: matched,
+		File: place, Format: string(f.Format()), Rows: state.Rows, Matched: matched,
 		Unreadable: p.Damaged, Columns: []RowsColumn{}, Difference: diff, Notes: append(list(notes), state.Notes...),
 	}
 	for _, c := range p.Columns {

@@ -55,7 +55,7 @@ func (a *app) batchCommand() *cobra.Command {
 stand in --url, -H and -d as {{name}}. Rows that ask for the same are fetched
 once.
 
---template, --curl, --saved and --har give the whole request, with columns as
+--template, --curl, --saved, --har and --fetch give the whole request, with columns as
 {{name}} in its URL, headers and body; flags beside them win. If it has no column
 at all, the rows' addresses take the place of its own. Secrets in it have to be
 variables of the profile with a reference.

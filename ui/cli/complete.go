@@ -30,19 +30,19 @@ import (
 // completePatience is how long a shell waits for names at most.
 const completePatience = time.Second
 
-// kinds are what flags and arguments can take. One that is neither is a list of words, as in "json|csv".
-const kinds = "zone key profile job batch webhook dataset collector fetch request class program dialect color field file folder output data"
+// kinds are what flags and arguments can take, FILE beside others. Anything else is a list of words, as in "keyring|file".
+const kinds = "FILE zone key profile job batch webhook dataset collector fetch request class program dialect color field file folder output data"
 
 // completeArgs completes the arguments by the words of the usage line: "rows JOB|FILE", "check [COLLECTOR…]". Those in
-// capitals are kinds, or, like NAME, something that nobody can know.
+// capitals are kinds, or, like NAME, free text.
 func (a *app) completeArgs(cmd *cobra.Command) {
 	places := arguments(cmd.Use)
 	for i, place := range places {
 		parts := strings.Split(strings.Trim(place, "[]"), "|")
-		places[i] = strings.ToLower(strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		places[i] = strings.ReplaceAll(strings.ToLower(strings.Join(slices.DeleteFunc(parts, func(part string) bool {
 			kind := strings.ToLower(strings.TrimSuffix(part, "…"))
 			return (kind != part || kind == "-") && !slices.Contains(strings.Fields(kinds), kind)
-		}), "|"))
+		}), "|")), "file", "FILE")
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		at := len(args)
@@ -77,22 +77,27 @@ func (a *app) complete(ctx context.Context, kind, typed string) ([]cobra.Complet
 	ctx, cancel := context.WithTimeout(ctx, completePatience)
 	defer cancel()
 	var out []cobra.Completion
+	if slices.Contains([]string{"file", "folder", "output", "data"}, kind) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	for kind := range strings.SplitSeq(kind, "|") {
-		switch kind {
-		case "file", "folder", "output", "data":
+		if kind == "FILE" {
 			directive = cobra.ShellCompDirectiveDefault
 			continue
 		}
 		for _, name := range a.names(ctx, kind) {
 			value := before + name[0]
-			// What a shell would expand is not offered: a part that several names share goes into the line as it is.
-			if name[0] != "" && !strings.ContainsAny(value, "$`\"'\\;|&<>(){}[]*?!#~^ ") && strings.HasPrefix(value, typed) && !strings.Contains(","+before, ","+name[0]+",") && printable(value) == value {
+			if plainName().MatchString(name[0]) && strings.HasPrefix(value, typed) && !strings.Contains(","+before, ","+name[0]+",") {
 				out = append(out, cobra.CompletionWithDesc(value, model.Cut(printable(name[1]), 60)))
 			}
 		}
 	}
 	return out, directive
 }
+
+// plainName is a name that no shell expands and the program takes for no flag: a part that several names share goes into
+// the line as it is.
+var plainName = model.Pattern(`^[\pL\pN_][\pL\pN._:/@%+=-]*$`)
 
 // printable drops what a terminal would obey or hide.
 func printable(s string) string {
@@ -104,7 +109,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// names are the names of a kind, each with what it stands for. A kind that is none is a word of a list.
+// names are the names of a kind, each with what it stands for. Anything else is itself a word of a list, as in "json|csv".
 func (a *app) names(ctx context.Context, kind string) (names [][2]string) {
 	paths := config.FindPaths(a.Getenv)
 	words := func(words ...string) (names [][2]string) {

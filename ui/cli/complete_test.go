@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -19,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/internal/noerr"
+	"zonedeck/service/config"
 	"zonedeck/service/servicetest"
 )
 
@@ -65,7 +68,7 @@ var namedAfterSecretRuns = map[string]struct {
 func completesNames(t *testing.T, p Process) {
 	t.Helper()
 	for kind := range strings.FieldsSeq(kinds) {
-		if _, has := namedAfterSecretRuns[kind]; !has && !slices.Contains([]string{"fetch", "file", "folder", "output", "data"}, kind) {
+		if _, has := namedAfterSecretRuns[kind]; !has && !slices.Contains([]string{"fetch", "file", "FILE", "folder", "output", "data"}, kind) {
 			t.Errorf("nothing completes a %s", kind)
 		}
 	}
@@ -121,18 +124,59 @@ func TestCompletionOnlyReads(t *testing.T) {
 	}
 }
 
+// A WAL that a killed process left stays as it is: completing does not copy it back, and leaves nothing beside a file.
+func TestCompletionLeavesTheDatabasesAlone(t *testing.T) {
+	p, _, _ := process(t, map[string]string{"ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0"})
+	p.Args, p.Stdin = []string{"jobs", "launch", "gd_products", "--input", "-"}, strings.NewReader("http://lab.test/product/1\n")
+	if code := Main(t.Context(), p); code != exitOK {
+		t.Fatal(code)
+	}
+	path := config.FindPaths(p.Getenv).LedgerFile()
+	files := func() map[string]string {
+		found := map[string]string{}
+		for _, tail := range []string{"", "-wal", "-journal"} {
+			if b, err := os.ReadFile(path + tail); err == nil {
+				found[filepath.Base(path)+tail] = string(b)
+			}
+		}
+		return found
+	}
+	for _, left := range []bool{false, true} {
+		if left {
+			db, err := sql.Open("sqlite", path)
+			noerr.Must(t, err)
+			noerr.Must(t, noerr.From(db.ExecContext(t.Context(), "CREATE TABLE seen (n)")))
+			killed := files()
+			noerr.Must(t, db.Close())
+			for name, text := range killed {
+				noerr.Must(t, os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(text), 0o600))
+			}
+		}
+		before := files()
+		if left != (len(before[filepath.Base(path)+"-wal"]) > 0) {
+			t.Fatalf("with a WAL %t: %v", left, slices.Collect(maps.Keys(before)))
+		}
+		if values, _ := completed(t, p, "jobs", "show", ""); !slices.Equal(values, []string{"job-1"}) {
+			t.Errorf("with a WAL %t it offers %q", left, values)
+		}
+		if after := files(); !maps.Equal(before, after) {
+			t.Errorf("with a WAL %t the files were %v and are %v", left, slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
+		}
+	}
+}
+
 // A name that a shell or a terminal would obey is not offered.
 func TestHostileNamesAreNotOffered(t *testing.T) {
 	p, _, _ := process(t, nil)
 	keys := filepath.Join(p.Getenv("XDG_DATA_HOME"), "zonedeck", "keys.toml")
 	noerr.Must(t, os.MkdirAll(filepath.Dir(keys), 0o700))
 	var text strings.Builder
-	for _, name := range []string{`mine`, `a\u001b[31m`, `a\u202eb`, `a\nb`, `$(id)`, "`id`", `a;b`, `a b`, `a\"b`, `a'b`, `a*`, `a\\b`} {
+	for _, name := range []string{`mine`, `a\u001b[31m`, `a\u202eb`, `a\nb`, `$(id)`, "`id`", `a;b`, `a b`, `a\"b`, `a'b`, `a*`, `a\\b`, `--reveal`, `=ls`, `@x`, `a’b`} {
 		fmt.Fprintf(&text, "[[keys]]\nname = \"%s\"\nlevel = \"USER\"\n", name)
 	}
 	noerr.Must(t, os.WriteFile(keys, []byte(text.String()), 0o600))
 	values, all := completed(t, p, "keys", "uses", "")
-	if i := slices.Index(values, "mine"); i != len(values)-1 || strings.ContainsAny(all, "\x1b\u202e$`") {
+	if i := slices.Index(values, "mine"); i != len(values)-1 || slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, "-") || strings.ContainsAny(v, "=@’") }) || strings.ContainsAny(all, "\x1b\u202e$`") {
 		t.Errorf("%q", all)
 	}
 }

@@ -39,7 +39,7 @@ func (f driftCheckFlags) check(args []string) error {
 	case f.Input != "" && len(args) > 1:
 		return usage("--input checks the result of one collector; unexpected %q", args[1])
 	case f.Input != "" && len(args) == 0 && f.Contract == "":
-		return usage("--input needs the NAME of its data set, or --contract")
+		return usage("--input needs COLLECTOR, its data set, or --contract")
 	}
 	return nil
 }
@@ -53,14 +53,14 @@ runs before it and with its contract. A collector without a useful row in its
 last 3 or more runs fails too.
 
 --input checks the result in a file instead, and stores nothing. With --contract
-it needs no runs on this machine; with NAME it is compared with the runs of that
+it needs no runs on this machine; with COLLECTOR it is compared with the runs of that
 collector.
 
 Exit codes: 14 drift, with the fields printed, or no useful row in 3 runs; 0 no
 drift; 1 something that was to be checked could not be judged: it, or a contract's
 collector, has no stored run, its newest run has no useful row, its first run has
 nothing to be compared with, it has too few rows, or its newest result is
-incomplete. Without NAME, the last three are only printed, and fail only if
+incomplete. Without COLLECTOR, the last three are only printed, and fail only if
 nothing at all was judged. With --max-age, also 1 if the newest run of a
 collector is older: nothing new came, or nobody downloads it any more.`,
 		check: (*driftCheckFlags).check,
@@ -173,7 +173,7 @@ func withoutRun(kind drift.Kind, name, reason string) view.DriftCheck {
 func (t *task) checkFile(ctx context.Context, names []string, f driftCheckFlags) ([]view.DriftCheck, error) {
 	var contract *drift.Contract
 	if f.Contract != "" {
-		text, err := t.app.read(ctx, f.Contract, textfile.MaxSize)
+		text, err := t.app.read(ctx, "--contract", f.Contract, textfile.MaxSize)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usage("--contract: there is no file %s", f.Contract)
 		}

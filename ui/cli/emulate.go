@@ -68,18 +68,18 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	}
 	scenario, err := []byte(nil), error(nil)
 	if f.Scenario != "" {
-		if scenario, err = a.read(ctx, string(f.Scenario), maxDataFile); err != nil {
+		if scenario, err = a.read(ctx, "--scenario", string(f.Scenario), maxDataFile); err != nil {
 			return err
 		}
-	}
-	if f.LogFile == "-" {
-		f.LogFile = "/dev/stdout"
 	}
 	e := local.Emulation{
 		API: string(f.API), Proxy: string(f.Proxy), SOCKS: string(f.SOCKS), CDP: string(f.CDP),
 		State: string(f.State), Scenario: string(f.Scenario), ScenarioText: scenario, RequestFile: string(f.LogFile),
 		AllowPrivate: f.AllowPrivate, Loose: f.Loose, AllowRemote: f.AllowRemote,
 		Chromium: a.Getenv(local.EnvChromium), Stderr: teller{a}, Now: a.Now, Say: a.say, Ready: a.printReady,
+	}
+	if f.LogFile == "-" {
+		e.RequestFile, e.RequestObjects = "", printer{a}
 	}
 	if f.Log {
 		e.Requests = teller{a}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +28,8 @@ type rowsFlags struct {
 	Sort       string   `flag:"sort" help:"column to sort by"`
 	Desc       bool     `flag:"desc" help:"with --sort: largest first"`
 	Columns    nameList `flag:"columns" help:"columns to write (default: all); quote a name with a comma: '\"a,b\",c'"`
-	NewAgainst string   `flag:"new-against" takes:"job" help:"write only the rows whose --id-field this job or file does not have"`
-	Diff       string   `flag:"diff" takes:"job" help:"write the rows that were added, removed or changed since this job or file"`
+	NewAgainst string   `flag:"new-against" takes:"job|FILE" help:"write only the rows whose --id-field this job or file does not have"`
+	Diff       string   `flag:"diff" takes:"job|FILE" help:"write the rows that were added, removed or changed since this job or file"`
 	IDField    string   `flag:"id-field" help:"with --new-against or --diff: field that identifies a row"`
 	Ignore     nameList `flag:"ignore" help:"with --diff: fields not to compare"`
 	About      bool     `flag:"about" help:"instead of rows, print the columns with their types, fill rates and distinct values (exact up to 1,024, estimated above)"`
@@ -130,14 +129,14 @@ func (a *app) rows(ctx context.Context, name string, f rowsFlags) error {
 	if dest.fresh = !f.Force; dest.fresh && dest.taken {
 		return usage("-o %s: this file already exists; --force replaces it", f.Output)
 	}
-	file, done, err := a.openRows(ctx, name)
+	file, place, done, err := a.openRows(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r := rowsRun{app: a, name: name, flags: f, file: file, dest: dest}
+	r := rowsRun{app: a, name: name, place: place, flags: f, file: file, dest: dest}
 	if !f.About {
-		err = checkReadable(ctx, file)
+		err = checkReadable(ctx, file, place)
 	}
 	if err == nil {
 		err = r.checkNames(ctx, q.Filter.Fields())
@@ -166,10 +165,10 @@ func rowsError(ctx context.Context, err error) error {
 }
 
 // checkReadable refuses a file without a readable row.
-func checkReadable(ctx context.Context, file *records.File) error {
+func checkReadable(ctx context.Context, file *records.File, place string) error {
 	why, err := file.Unreadable(ctx)
 	if err == nil && why != "" {
-		err = fail(exitState, "%s: no row could be read: %s", filepath.Base(file.Path()), why)
+		err = fail(exitState, "%s: no row could be read: %s", filepath.Base(place), why)
 	}
 	return err
 }
@@ -200,8 +199,8 @@ func (r *rowsRun) checkNames(ctx context.Context, fields []string) error {
 	return nil
 }
 
-// openRows opens a file, or the downloaded result of a job; done closes it.
-func (a *app) openRows(ctx context.Context, name string) (file *records.File, done func(), err error) {
+// openRows opens a file, or the downloaded result of a job, and says where the rows are; done closes it.
+func (a *app) openRows(ctx context.Context, name string) (file *records.File, place string, done func(), err error) {
 	spooled, remove, err := a.spool(ctx, name)
 	defer func() {
 		if err != nil {
@@ -209,20 +208,23 @@ func (a *app) openRows(ctx context.Context, name string) (file *records.File, do
 		}
 	}()
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	open := func() (*records.File, error) { return service.OpenRows(config.FindPaths(a.Getenv), spooled) }
 	if !service.NamesFile(spooled) {
 		job, err := a.downloaded(ctx, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, "", nil, err
 		}
 		open = func() (*records.File, error) { return service.OpenResult(config.FindPaths(a.Getenv), job) }
 	}
 	if file, err = open(); err != nil {
-		return nil, nil, fail(exitState, "%w", err)
+		return nil, "", nil, fail(exitState, "%w", err)
 	}
-	return file, func() { _ = file.Close(); remove() }, nil // it was only read
+	if place = file.Path(); spooled != name { // a copy, which is gone by the time that it is read about
+		place = name
+	}
+	return file, place, func() { _ = file.Close(); remove() }, nil // it was only read
 }
 
 // downloaded returns a job whose result is on this disk.
@@ -246,6 +248,7 @@ func (a *app) downloaded(ctx context.Context, name string) (job model.Job, err e
 type rowsRun struct {
 	app   *app
 	name  string // as given
+	place string // where the rows are
 	flags rowsFlags
 	file  *records.File
 	dest  destination
@@ -273,7 +276,7 @@ func (r *rowsRun) printAbout(ctx context.Context, matched *int64, diff *view.Row
 	if err != nil {
 		return err
 	}
-	return r.app.printJSON(view.NewRows(r.file, p, matched, diff, r.notes))
+	return r.app.printJSON(view.NewRows(r.file, r.place, p, matched, diff, r.notes))
 }
 
 // columns describes the columns.
@@ -310,11 +313,7 @@ func (r *rowsRun) sayState(p records.Profile) {
 	if p.MoreColumns {
 		r.app.say("zonedeck: columns beyond the first %d are left out", records.MaxColumns)
 	}
-	place := r.file.Path()
-	if strings.Contains(place, spoolPrefix) { // which is gone by then
-		place = r.name
-	}
-	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), place)
+	r.app.say("zonedeck: %s in %s", text.Counted(int(p.Rows), "row"), r.place)
 }
 
 // selected writes the rows of a query.
@@ -375,12 +374,12 @@ func (r *rowsRun) compare(ctx context.Context) error {
 	if r.flags.Diff != "" {
 		flag = "--diff"
 	}
-	old, done, err := r.app.openRows(ctx, name)
+	old, place, done, err := r.app.openRows(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	defer done()
-	if err := checkReadable(ctx, old); err != nil {
+	if err := checkReadable(ctx, old, place); err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	c, err := r.file.Compare(ctx, old, records.CompareOptions{Key: r.flags.IDField, Ignore: r.flags.Ignore, OnlyNew: r.flags.NewAgainst != ""}, nil)

@@ -85,6 +85,9 @@ func settle(ctx context.Context, t *task, f settleFlags, args []string) (printed
 		given.Always(ask.Unfitting)
 	}
 	job, err := l.Decide(ctx, s, fate, given)
+	if call := (*exchange.CallError)(nil); f.Adopt != "" && errors.As(err, &call) && call.Status == http.StatusNotFound {
+		return printed{}, usage("%w", err)
+	}
 	if err != nil {
 		return printed{}, settleError(ctx, err)
 	}
@@ -121,14 +124,11 @@ func (t *task) howToSettle(s jobs.Settlement, one jobs.Candidate, err error) str
 // settleError is the error for a job that was not settled.
 func settleError(ctx context.Context, err error) error {
 	var taken *ledger.TakenError
-	var call *exchange.CallError
 	doubt, doubtful := ask.Missing(err, ask.Unfitting)
 	switch {
 	case doubtful:
 		return fail(answers[ask.Unfitting].exit, "%s; nothing was changed; %s", doubt.Text, answers[ask.Unfitting].how)
 	case errors.Is(err, jobs.ErrSettled), errors.Is(err, jobs.ErrNoAddress), errors.As(err, &taken):
-		return usage("%w", err)
-	case errors.As(err, &call) && call.Status == http.StatusNotFound:
 		return usage("%w", err)
 	default:
 		return jobError(ctx, err)

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 )
 
-// read reads a file that the operator named, as open does, up to a bound in bytes.
-func (a *app) read(ctx context.Context, name string, most int64) ([]byte, error) {
+// read reads a file that the operator named, as open does, up to a bound in bytes. flag is the flag that named it, or "".
+func (a *app) read(ctx context.Context, flag, name string, most int64) ([]byte, error) {
+	if flag != "" {
+		flag += ": "
+	}
 	in, err := a.open(ctx, name)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, usage("%s%w", flag, err)
 	}
 	defer in.Close()
 	b, err := io.ReadAll(io.LimitReader(in, most+1))
@@ -20,24 +23,21 @@ func (a *app) read(ctx context.Context, name string, most int64) ([]byte, error)
 	case ctx.Err() != nil:
 		return nil, fail(ExitInterrupted, "interrupted; nothing was sent")
 	case err != nil:
-		return nil, usage("%w", err)
+		return nil, usage("%s%w", flag, err)
 	case int64(len(b)) > most:
-		return nil, usage("%s: it has more than %d KiB", name, most>>10)
+		return nil, usage("%s%s: it has more than %d KiB", flag, name, most>>10)
 	}
 	return b, nil
 }
 
-// spoolPrefix begins the names of the folders that spool makes.
-const spoolPrefix = "zonedeck-input-"
-
-// spool copies what comes through a pipe or standard input into a temporary file, for who has to look into it more than once,
-// and names it. done removes that. A plain file stays what it is.
+// spool copies a pipe or standard input into a temporary file, for readers that need random access, and names it; done
+// removes it. A plain file stays what it is.
 func (a *app) spool(ctx context.Context, name string) (file string, done func(), err error) {
 	info, err := os.Stat(name)
 	if name != "-" && (err != nil || info.Mode().IsRegular() || info.IsDir()) {
 		return name, func() {}, nil // whoever reads it says what is wrong with it
 	}
-	dir, err := os.MkdirTemp("", spoolPrefix)
+	dir, err := os.MkdirTemp("", "zonedeck-input-")
 	done = func() { _ = os.RemoveAll(dir) } // the system cleans up leftovers
 	if err != nil {
 		return "", done, err

@@ -47,6 +47,11 @@ func (a *app) printText(s string) error {
 	return nil
 }
 
+// printer is printText for what writes whole lines.
+type printer struct{ app *app }
+
+func (p printer) Write(lines []byte) (int, error) { return len(lines), p.app.printText(string(lines)) }
+
 // printLine writes one line to stdout. Its texts may come from anywhere.
 func (a *app) printLine(line string) error { return a.printText(sanitizeLine(line) + "\n") }
 

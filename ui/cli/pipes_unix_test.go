@@ -53,7 +53,9 @@ var piped = map[string][]struct{ run, file, want string }{
 	"batch FILE":       {{"batch {} --dry-run --zone unlocker_demo", "http://lab.test/piped\n", "lab.test/piped"}},
 	"diagnose FILE":    {{"diagnose {}", "HTTP/1.1 200 OK\n\npiped", "ok"}},
 	"rules FILE":       {{"rules {}", "[[rules]]\nname = \"piped\"\nclass = \"ok\"\nreason = \"x\"\nmatch = { body = \"hello\" }\n", "piped"}},
-	"jobs rows FILE":   {{"jobs rows {} --about", "{\"a\":1}\n", "1 row in {}"}, {"jobs rows {} --filter piped", "{\"a\":\"piped\"}\n", `"piped"`}, {"jobs rows {dir}/rows.json --new-against {} --id-field url", "{\"url\":\"x\"}\n", "product"}},
+	"--new-against":    {{"jobs rows {dir}/rows.json --new-against {} --id-field url", "{\"url\":\"x\"}\n", "product"}},
+	"--diff":           {{"jobs rows {dir}/rows.json --diff {} --id-field url", "{\"url\":\"x\"}\n", "product"}},
+	"jobs rows FILE":   {{"jobs rows {} --about", "{\"a\":1}\n", "1 row in {}"}, {"jobs rows {} --filter piped", "{\"a\":\"piped\"}\n", `"piped"`}},
 	"keys import FILE": {{"keys import --from csv {}", "name,level\npiped,USER\n", "piped"}},
 }
 
@@ -119,8 +121,8 @@ func TestFilesComeAndGoThroughPipes(t *testing.T) {
 // eachFile visits what takes or writes a file: flags, and words of usage lines.
 func eachFile(cmd *cobra.Command, visit func(what, kind string)) {
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if kind := f.Annotations["takes"]; len(kind) > 0 && slices.Contains([]string{"file", "output", "data"}, kind[0]) {
-			visit("--"+f.Name, kind[0])
+		if kind := strings.Join(f.Annotations["takes"], ""); slices.Contains([]string{"file", "output", "data", "job|FILE"}, kind) {
+			visit("--"+f.Name, kind)
 		}
 	})
 	for _, word := range arguments(cmd.Use) {

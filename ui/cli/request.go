@@ -106,7 +106,7 @@ func (a *app) dataOf(ctx context.Context, value string) (string, error) {
 	if !is && value != "-" {
 		return value, nil
 	}
-	b, err := a.read(ctx, name, maxDataFile)
+	b, err := a.read(ctx, "--data", name, maxDataFile)
 	if err != nil {
 		return "", err
 	}

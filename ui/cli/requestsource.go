@@ -99,7 +99,8 @@ func (t *task) sourced(ctx context.Context, s requestSource, columns bool) (mode
 	return got.Request, true, nil
 }
 
-// sentBefore is the request of a fetch in the history, without the secrets that the history does not keep.
+// sentBefore is the request of a fetch in the history, without the secrets that the history does not keep. Its texts were
+// sent as they are: nothing in them is a variable.
 func (t *task) sentBefore(ctx context.Context, id string) (model.FetchRequest, bool, error) {
 	kept, err := t.History.LoadFetch(ctx, id)
 	r := kept.Request
@@ -108,8 +109,6 @@ func (t *task) sentBefore(ctx context.Context, id string) (model.FetchRequest, b
 		return r, false, usage("--fetch: the history has no fetch %s", id)
 	case err != nil:
 		return r, false, fail(exitState, "%w", err)
-	case strings.Contains(r.URL, model.Masked), strings.Contains(r.URL, ":xxxxx@"):
-		return r, false, usage("--fetch %s: its address had a password, which the history does not keep: give the URL as well", id)
 	}
 	for name, values := range r.Header {
 		if slices.Contains(values, model.Masked) {
@@ -117,7 +116,7 @@ func (t *task) sentBefore(ctx context.Context, id string) (model.FetchRequest, b
 			t.app.warn("%s of that fetch was a secret, which the history does not keep: give it by -H", name)
 		}
 	}
-	return r, true, nil
+	return r.Template(), true, nil
 }
 
 // imported reads a curl command or an entry of a HAR file.

@@ -48,7 +48,7 @@ ends with exit code 2.
 func (a *app) rules(ctx context.Context, name string) (all []rules.Rule, err error) {
 	var text []byte
 	if name != "" {
-		if text, err = a.read(ctx, name, textfile.MaxSize); err == nil {
+		if text, err = a.read(ctx, "", name, textfile.MaxSize); err == nil {
 			all, err = rules.Parse(name, text)
 		}
 	} else if paths := config.FindPaths(a.Getenv); paths.Trusted() != nil {

@@ -157,7 +157,7 @@ func (a *app) command(d definition) *cobra.Command {
 	return cmd
 }
 
-// readData has the flag that may name a file have what is in it. Standard input can be one thing only.
+// readData replaces --data @FILE by the text of the file, and refuses two readers of standard input.
 func (a *app) readData(cmd *cobra.Command, args []string) (err error) {
 	var onInput []string
 	if slices.Contains(args, "-") {
@@ -165,8 +165,9 @@ func (a *app) readData(cmd *cobra.Command, args []string) (err error) {
 	}
 	cmd.Flags().VisitAll(func(fl *pflag.Flag) {
 		value := fl.Value.String()
-		data, kind := fl.Name == "data", fl.Annotations["takes"]
-		if value == "-" && (data || slices.Contains(kind, "file")) || data && value == "@-" {
+		kind := strings.Join(fl.Annotations["takes"], "")
+		data := kind == "data"
+		if value == "-" && (data || kind == "file" || strings.HasSuffix(kind, "|FILE")) || data && value == "@-" {
 			onInput = append(onInput, "--"+fl.Name)
 		}
 	})
@@ -195,6 +196,7 @@ var argument = map[string]string{
 	"KEY": "a key, as 'zonedeck keys list' names it", "PROFILE": "a profile, as 'zonedeck profiles list' names it",
 	"REQUEST": "a saved request, as 'zonedeck saved list' names it", "WEBHOOK": "a webhook, as 'zonedeck webhook list' names it",
 	"ZONE": "a zone, as 'zonedeck zones list' names it", "URL": "the URL to fetch", "NAME": "a name", "NEW": "the new name",
+	"FILE": "a file", "FOLDER": "a folder", "-": "- for standard input",
 	"REFERENCE": "a reference, as file:NAME or keyring:service/name", "SNAPSHOT": "the service's identifier of a job",
 }
 
@@ -209,7 +211,11 @@ func usageArgs(use, unless string) cobra.PositionalArgs {
 			return misspelt(cmd, cobra.NoArgs(cmd, args))
 		case needed, len(args) < least:
 			word := strings.Trim(words[len(args)], "[]")
-			return misspelt(cmd, fmt.Errorf("%s needs %s", cmd.CommandPath(), cmp.Or(argument[word], word)))
+			parts := strings.Split(word, "|")
+			for i, part := range parts {
+				parts[i] = cmp.Or(argument[strings.TrimSuffix(part, "…")], part)
+			}
+			return misspelt(cmd, fmt.Errorf("%s needs %s", cmd.CommandPath(), strings.Join(parts, ", or ")))
 		case len(args) > len(words) && !strings.Contains(use, "…"):
 			return misspelt(cmd, fmt.Errorf("%s takes only %s: unexpected %q", cmd.CommandPath(), strings.Join(words, " "), args[len(words)]))
 		}

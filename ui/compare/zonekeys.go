@@ -172,7 +172,7 @@ func (p *Page) askZones(r request, first model.Preset) tea.Cmd {
 			return f
 		}
 		zoneField := func(z model.Zone) string {
-			return cmp.Or(kit.Reason(z.Product.FetchesPages() || z.Name == r.base.Zone.Name, fitting), "zone ") + string(z.Name)
+			return cmp.Or(kit.Reason(r.base.ComparedBy(z), fitting), "zone ") + string(z.Name)
 		}
 		var fields []widget.Field
 		for _, via := range all.preset.Ways {

@@ -1,5 +1,4 @@
-// Package worktest is shared by tests of durable work: it has the suite that every work.Queue
-// passes, and a queue in memory for tests with a fake clock.
+// Package worktest is shared by tests of durable work: a queue in memory for tests with a fake clock.
 package worktest
 
 import (

@@ -170,6 +170,9 @@ func (f *filterLine) bindings() []kit.Binding {
 func (f *filterLine) act(i filterIntent) tea.Cmd {
 	switch i {
 	case filterKeep:
+		if f.err != nil && !f.have {
+			return nil // there is no result to move in
+		}
 		f.typing = false
 		f.prompt.Blur()
 		kept := f.remember(f.prompt.Value())
@@ -275,7 +278,11 @@ func (f *filterLine) filtered(expr string, res filter.Result, err error) tea.Cmd
 		return nil
 	}
 	if f.err = err; err != nil {
-		return nil
+		if f.typing || f.have {
+			return nil
+		}
+		f.typing = true // enter came before the error, and there is nothing else to move in
+		return f.prompt.Focus()
 	}
 	f.ran, f.res, f.have = expr, res, true
 	var kept tea.Cmd
