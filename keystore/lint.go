@@ -59,6 +59,11 @@ type Finding struct {
 	Source   string // the section of service.md
 }
 
+// Due reports whether it is about a date that has passed or comes soon, which decides how a check of the keys ends.
+func (f Finding) Due() bool {
+	return slices.Contains([]string{ruleExpired, ruleExpiresSoon, ruleRotationOverdue, ruleRotationDue, ruleRotationSoon}, f.Rule)
+}
+
 // KeyUsage is what is known of a key's uses beyond its record.
 type KeyUsage struct {
 	// Fetches names what fetches or launches jobs with it: "profile acme", "saved request daily".

@@ -77,6 +77,7 @@ type Cell struct {
 // Run is one fetch of a cell, or one call through the proxy.
 type Run struct {
 	FetchID   string `json:"Fetch"` // the fetch's identifier in the history
+	Page      string `json:"-"`     // the address of a row of a list
 	Class     Class
 	Cause     Cause
 	Status    int           // the target's, 0 when unknown

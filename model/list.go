@@ -14,10 +14,12 @@ type List struct {
 	Name string
 	Rows int64 // that can be used
 	Bad  int64 // that cannot
-	// Sample are the columns of its rows, and Hosts how many targets they are of.
+	// Sample are the columns of its rows, and Hosts how many targets they are of. Whole says that they are all rows, each
+	// request once: what they show is known of the list, and not estimated.
 	Sample []map[string]json.RawMessage
 	Hosts  int
-	Need   float64 // the share of useful pages that a zone has to be shown to reach, below 1
+	Whole  bool
+	Need   float64 // the share of useful pages that a zone has to reach, below 1; by a sample, the lower end of the interval
 	// MaxCost is what all fetches may cost, in dollars, of zones that have a rate; Unpriced are those that have none.
 	MaxCost  float64
 	Unpriced []ZoneName
@@ -26,14 +28,19 @@ type List struct {
 // z95 is the quantile of the normal distribution for an interval of 95 %.
 const z95 = 1.959964
 
-// Useful is the share of runs that were ok, required fields included, and its 95 % interval by Wilson: from 0 to 1 without a
-// run.
-func (c Cell) Useful() (share, low, high float64) {
+// Whole reports whether every row of the list was fetched through a cell.
+func (g Grid) Whole(c Cell) bool { return g.List.Whole && len(c.Runs) == len(g.List.Sample) }
+
+// Useful is the share of a cell's runs that were ok, required fields included, and its 95 % interval by Wilson: from 0 to 1
+// without a run. Where every row was fetched nothing is estimated: low and high are the share.
+func (g Grid) Useful(c Cell) (share, low, high float64) {
 	n := float64(len(c.Runs))
 	if n == 0 {
 		return 0, 0, 1
 	}
-	share = float64(c.OK()) / n
+	if share = float64(c.OK()) / n; g.Whole(c) {
+		return share, share, share
+	}
 	scale := 1 + z95*z95/n
 	middle := (share + z95*z95/(2*n)) / scale
 	half := z95 / scale * math.Sqrt(share*(1-share)/n+z95*z95/(4*n*n))
@@ -57,11 +64,12 @@ func (c Cell) Percentile(q float64) time.Duration {
 	return time.Duration(all[max(int(math.Ceil(q*float64(len(all)))), 1)-1])
 }
 
-// Failure is a verdict that runs of a cell had, and how many.
+// Failure is a verdict that runs of a cell had, how many, and up to three of the pages.
 type Failure struct {
 	Class Class
 	Cause Cause
 	N     int
+	Pages []string
 }
 
 // Failures are the verdicts of the runs that were not ok, the most frequent first.
@@ -71,9 +79,11 @@ func (c Cell) Failures() (all []Failure) {
 		switch {
 		case r.Class == ClassOK:
 		case i < 0:
-			all = append(all, Failure{r.Class, r.Cause, 1})
+			all = append(all, Failure{r.Class, r.Cause, 1, []string{r.Page}})
 		default:
-			all[i].N++
+			if all[i].N++; all[i].N <= 3 {
+				all[i].Pages = append(all[i].Pages, r.Page)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Failure) int { return cmp.Compare(b.N, a.N) })
@@ -84,20 +94,20 @@ func (c Cell) Failures() (all []Failure) {
 // or without such a page.
 func (c Cell) CostOfUseful() (dollars float64, priced bool) {
 	per1000, priced := c.Cost()
-	share, _, _ := c.Useful()
-	if !priced || share == 0 {
+	if !priced || c.OK() == 0 {
 		return 0, false
 	}
-	return per1000 / 1000 / share, true
+	return per1000 / 1000 * float64(len(c.Runs)) / float64(c.OK()), true
 }
 
-// cheapest is the cell to fetch a list through, and why: of those that are shown to reach the share that is needed, the one
-// whose useful pages cost least. Those without a rate count as dearer than any other; of these, the higher share decides.
-// cell is -1 where none is shown to reach it.
+// cheapest is the cell to fetch a list through, and why: of those that reach the share that is needed, or by a sample are
+// shown to, the one whose useful pages cost least. Those without a rate count as dearer than any other; of these, the higher
+// share decides. cell is -1 where there is none.
 func (g Grid) cheapest() (cell int, reason string) {
-	cell, nearest, fit := -1, -1, 0
+	cell, nearest, fit, whole := -1, -1, 0, true
 	for i, c := range g.Cells {
-		_, low, _ := c.Useful()
+		low := g.low(i)
+		whole = whole && (len(c.Runs) == 0 || g.Whole(c))
 		if len(c.Runs) > 0 && (nearest < 0 || low > g.low(nearest)) {
 			nearest = i
 		}
@@ -108,29 +118,30 @@ func (g Grid) cheapest() (cell int, reason string) {
 			cell = i
 		}
 	}
+	reaches, reach := "is shown to reach", "are shown to reach"
+	if whole {
+		reaches, reach = "reaches", "reach"
+	}
 	need := fmt.Sprintf("%.4g %%", 100*g.List.Need)
 	switch {
 	case nearest < 0:
 		return -1, "nothing was fetched"
 	case cell < 0:
-		return -1, fmt.Sprintf("none is shown to reach %s. %s comes nearest, %s: %s", need, g.Cells[nearest].Place(), g.Cells[nearest].usefulWords(), g.sampleWords(nearest))
+		return -1, fmt.Sprintf("none %s %s. %s comes nearest, %s: %s", reaches, need, g.Cells[nearest].Place(), g.usefulWords(nearest), g.sampleWords(nearest))
 	}
-	price := "unpriced"
+	price, best := "unpriced", "best"
 	if cost, priced := g.Cells[cell].CostOfUseful(); priced {
-		price = SmallDollars(cost) + " for a useful page"
+		price, best = UnitCost(cost, true)+" for a useful page", "cheapest"
 	}
-	words := "the only one that is shown to reach " + need
-	switch {
-	case fit > 1 && price == "unpriced":
-		words = fmt.Sprintf("the best of %d that are shown to reach %s", fit, need)
-	case fit > 1:
-		words = fmt.Sprintf("the cheapest of %d that are shown to reach %s", fit, need)
+	words := fmt.Sprintf("the %s of %d that %s %s", best, fit, reach, need)
+	if fit == 1 {
+		words = fmt.Sprintf("the only one that %s %s", reaches, need)
 	}
-	return cell, fmt.Sprintf("%s (%s; %s)", words, price, g.Cells[cell].usefulWords())
+	return cell, fmt.Sprintf("%s (%s; %s)", words, price, g.usefulWords(cell))
 }
 
 func (g Grid) low(cell int) float64 {
-	_, low, _ := g.Cells[cell].Useful()
+	_, low, _ := g.Useful(g.Cells[cell])
 	return low
 }
 
@@ -147,27 +158,36 @@ func (g Grid) cheaper(a, b int) bool {
 	return g.low(a) > g.low(b)
 }
 
-func (c Cell) usefulWords() string {
-	_, low, _ := c.Useful()
-	return fmt.Sprintf("%d of %d useful, which shows at least %.1f %%", c.OK(), len(c.Runs), 100*low)
+func (g Grid) usefulWords(cell int) string {
+	c, known := g.Cells[cell], "the whole list"
+	if !g.Whole(c) {
+		known = fmt.Sprintf("which shows at least %.1f %%", 100*g.low(cell))
+	}
+	return fmt.Sprintf("%d of %d useful, %s", c.OK(), len(c.Runs), known)
 }
 
-// NeededSample is how large a sample would show that a cell reaches the share that is needed, if its share holds; 0 where none would.
-func (g Grid) NeededSample(cell int) int {
-	share, _, _ := g.Cells[cell].Useful()
-	return SampleFor(share, g.List.Need)
+// NeededSample is how large a sample would show that a cell reaches the share that is needed, if its share holds: at most the
+// whole list. It is 0 where none would, or every row was fetched.
+func (g Grid) NeededSample(cell int) int64 {
+	share, _, _ := g.Useful(g.Cells[cell])
+	if g.Whole(g.Cells[cell]) {
+		return 0
+	}
+	return min(int64(SampleFor(share, g.List.Need)), g.List.Rows)
 }
 
 // sampleWords say how large a sample a cell would need.
 func (g Grid) sampleWords(cell int) string {
-	n := g.NeededSample(cell)
-	switch {
+	switch n := g.NeededSample(cell); {
+	case g.Whole(g.Cells[cell]):
+		return "compare other zones, or lower the share that you need"
 	case n == 0:
 		return "no larger sample would show it, unless its share rises"
-	case int64(n) > g.List.Rows:
-		return fmt.Sprintf("a sample of %d would show it if the share holds, but the list has %d rows", n, g.List.Rows)
+	case n == g.List.Rows:
+		return fmt.Sprintf("the whole list, %s, would show it if the share holds", Counted(n, "row"))
+	default:
+		return fmt.Sprintf("a sample of %d would show it if the share holds", n)
 	}
-	return fmt.Sprintf("a sample of %d would show it if the share holds", n)
 }
 
 // PlanWords say what the fetches of a comparison over a list come to.

@@ -2,7 +2,9 @@ package model
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -11,7 +13,7 @@ import (
 func ran(zone string, per1000 float64, ok, n int) Cell {
 	c := Cell{Vary: Vary{Zone: Zone{Name: ZoneName(zone), Rate: Rate{Per1000: per1000}}, Via: ViaAPI}}
 	for i := range n {
-		r := Run{Class: ClassOK, Attempts: 1, Requests: 1, Total: time.Duration(i+1) * time.Second}
+		r := Run{Class: ClassOK, Page: fmt.Sprintf("/%d", i+1), Attempts: 1, Requests: 1, Total: time.Duration(i+1) * time.Second}
 		if i >= ok {
 			r.Class = ClassCaptcha
 		}
@@ -26,7 +28,7 @@ func TestTheIntervalOfAShare(t *testing.T) {
 		ok, n     int
 		low, high float64
 	}{{0, 0, 0, 1}, {0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {50, 50, 0.9287, 1}, {81, 263, 0.2553, 0.3662}} {
-		_, low, high := ran("a", 1, c.ok, c.n).Useful()
+		_, low, high := Grid{}.Useful(ran("a", 1, c.ok, c.n))
 		if math.Abs(low-c.low) > 5e-5 || math.Abs(high-c.high) > 5e-5 {
 			t.Errorf("%d of %d: %.4f to %.4f; want %.4f to %.4f", c.ok, c.n, low, high, c.low, c.high)
 		}
@@ -51,6 +53,9 @@ func TestTheSampleThatShowsAShareIsTheSmallest(t *testing.T) {
 	}
 }
 
+// whole is how many rows a list has that is fetched from its first row to its last.
+const whole = 20
+
 func TestTheZoneForAListIsTheCheapestThatIsShownToReachWhatIsNeeded(t *testing.T) {
 	for name, c := range map[string]struct {
 		cells  []Cell
@@ -61,17 +66,17 @@ func TestTheZoneForAListIsTheCheapestThatIsShownToReachWhatIsNeeded(t *testing.T
 		"the dearer one has more useful pages": {
 			[]Cell{ran("cheap", 1, 60, 100), ran("dear", 3, 100, 100)},
 			1000, 1,
-			"winner: dear by API, the only one that is shown to reach 90 % ($0.0030 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
+			"winner: dear by API, the only one that is shown to reach 90 % ($0.003 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
 		},
 		"useful pages count, not fetches": {
 			[]Cell{ran("a", 1, 100, 100), ran("b", 0.98, 97, 100)},
 			1000, 0,
-			"winner: a by API, the cheapest of 2 that are shown to reach 90 % ($0.0010 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
+			"winner: a by API, the cheapest of 2 that are shown to reach 90 % ($0.001 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
 		},
 		"one without a rate counts as dearer": {
 			[]Cell{ran("unpriced", 0, 100, 100), ran("priced", 9, 99, 100)},
 			1000, 1,
-			"winner: priced by API, the cheapest of 2 that are shown to reach 90 % ($0.0091 for a useful page; 99 of 100 useful, which shows at least 94.6 %)",
+			"winner: priced by API, the cheapest of 2 that are shown to reach 90 % ($0.009091 for a useful page; 99 of 100 useful, which shows at least 94.6 %)",
 		},
 		"of those without a rate the higher share decides": {
 			[]Cell{ran("a", 0, 98, 100), ran("b", 0, 100, 100)},
@@ -81,7 +86,7 @@ func TestTheZoneForAListIsTheCheapestThatIsShownToReachWhatIsNeeded(t *testing.T
 		"of equal ones the first is named": {
 			[]Cell{ran("a", 1, 100, 100), ran("b", 1, 100, 100)},
 			1000, 0,
-			"winner: a by API, the cheapest of 2 that are shown to reach 90 % ($0.0010 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
+			"winner: a by API, the cheapest of 2 that are shown to reach 90 % ($0.001 for a useful page; 100 of 100 useful, which shows at least 96.3 %)",
 		},
 		"one page": {
 			[]Cell{ran("a", 1, 1, 1)},
@@ -95,8 +100,28 @@ func TestTheZoneForAListIsTheCheapestThatIsShownToReachWhatIsNeeded(t *testing.T
 		},
 		"and the list is, too": {
 			[]Cell{ran("a", 1, 20, 20)},
-			20, -1,
-			"no winner: none is shown to reach 90 %. a by API comes nearest, 20 of 20 useful, which shows at least 83.9 %: a sample of 35 would show it if the share holds, but the list has 20 rows",
+			21, -1,
+			"no winner: none is shown to reach 90 %. a by API comes nearest, 20 of 20 useful, which shows at least 83.9 %: the whole list, 21 rows, would show it if the share holds",
+		},
+		"of a whole list the share is known": {
+			[]Cell{ran("cheap", 1, 17, whole), ran("dear", 0.0005, 18, whole), ran("dearer", 0.00050001, 18, whole), ran("dearest", 3, whole, whole)},
+			whole, 1,
+			"winner: dear by API, the cheapest of 3 that reach 90 % ($0.0000005556 for a useful page; 18 of 20 useful, the whole list)",
+		},
+		"one reaches it over a whole list": {
+			[]Cell{ran("a", 1, 18, whole), ran("b", 0.1, 17, whole)},
+			whole, 0,
+			"winner: a by API, the only one that reaches 90 % ($0.001111 for a useful page; 18 of 20 useful, the whole list)",
+		},
+		"none reaches it over a whole list": {
+			[]Cell{ran("a", 1, 17, whole), ran("b", 1, 3, whole)},
+			whole, -1,
+			"no winner: none reaches 90 %. a by API comes nearest, 17 of 20 useful, the whole list: compare other zones, or lower the share that you need",
+		},
+		"a cell was broken off before the end of the list": {
+			[]Cell{ran("a", 1, 10, 10)},
+			whole, -1,
+			"no winner: none is shown to reach 90 %. a by API comes nearest, 10 of 10 useful, which shows at least 72.2 %: the whole list, 20 rows, would show it if the share holds",
 		},
 		"the share is too low": {
 			[]Cell{ran("a", 1, 50, 100)},
@@ -106,7 +131,8 @@ func TestTheZoneForAListIsTheCheapestThatIsShownToReachWhatIsNeeded(t *testing.T
 		"nothing was fetched": {[]Cell{ran("a", 1, 0, 0)}, 1000, -1, "no winner: nothing was fetched"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Grid{Kind: CompareList, Cells: c.cells, List: List{Rows: c.rows, Need: 0.9}}.Verdict()
+			list := List{Rows: c.rows, Need: 0.9, Whole: c.rows == whole, Sample: make([]map[string]json.RawMessage, whole)}
+			v := Grid{Kind: CompareList, Cells: c.cells, List: list}.Verdict()
 			if v.Winner != c.winner || v.Text != c.text {
 				t.Errorf("%d: %s\nwant %d: %s", v.Winner, v.Text, c.winner, c.text)
 			}
@@ -120,7 +146,7 @@ func TestTimesFailuresAndCostsOfACell(t *testing.T) {
 	if half, most := c.Percentile(0.5), c.Percentile(0.95); half != 10*time.Second || most != 19*time.Second || ran("a", 1, 0, 0).Percentile(0.5) != -1 {
 		t.Errorf("half within %s, 95 %% within %s", half, most)
 	}
-	if f := c.Failures(); len(f) != 2 || f[0] != (Failure{ClassCaptcha, "", 4}) || f[1] != (Failure{ClassTimeout, "", 1}) {
+	if f := c.Failures(); len(f) != 2 || !reflect.DeepEqual(f[0], Failure{ClassCaptcha, "", 4, []string{"/16", "/17", "/18"}}) || !reflect.DeepEqual(f[1], Failure{ClassTimeout, "", 1, []string{"/20"}}) {
 		t.Errorf("%+v", f)
 	}
 	if dollars, priced := c.CostOfUseful(); !priced || math.Abs(dollars-0.04/15) > 1e-9 || math.Abs(c.Spend().Dollars-0.04) > 1e-9 {

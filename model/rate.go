@@ -75,6 +75,15 @@ func SmallDollars(amount float64) string {
 	}
 }
 
+// UnitCost is what one fetch or page costs: "unpriced" or, with four figures that show the cheaper of two, "$0.0000004821".
+func UnitCost(dollars float64, priced bool) string {
+	if !priced {
+		return "unpriced"
+	}
+	rounded, _ := strconv.ParseFloat(fmt.Sprintf("%.4g", dollars), 64) // it is a number
+	return "$" + strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
 // CostWords are an amount as SmallDollars writes it, or "unpriced".
 func CostWords(dollars float64, priced bool) string {
 	if !priced {

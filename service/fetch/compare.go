@@ -199,6 +199,7 @@ func (ft *Fetcher) fetchRuns(ctx context.Context, g model.Grid, c model.Cell, on
 				return err
 			}
 			run := model.NewRun(result)
+			run.Page = result.Request.URL
 			report(&run)
 		}
 		return nil

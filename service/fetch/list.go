@@ -99,9 +99,10 @@ func (ft *Fetcher) PlanList(ctx context.Context, k Known, d ListDraft, read *ato
 		n = int(min(float64(n), d.Cap/price))
 	}
 	g.List.Sample, g.List.Hosts = s.draw(n)
+	g.List.Whole = n == len(s.candidates) && s.below == math.MaxUint64
 	g.Repeat, g.List.MaxCost = n, float64(n)*price
-	if least := model.SampleFor(1, d.Need); n < least {
-		notes = append(notes, rows.Problem{Text: fmt.Sprintf("a sample of %d cannot show that %.4g %% are useful, even if all are; %d can", n, 100*d.Need, least)})
+	if least := model.SampleFor(1, d.Need); n < least && !g.List.Whole {
+		notes = append(notes, rows.Problem{Text: fmt.Sprintf("a sample of %d cannot show that %.4g %% are useful, even if all are; %d can", n, 100*d.Need, min(int64(least), s.rows))})
 	}
 	return g, notes, nil
 }

@@ -143,6 +143,9 @@ func TestWhatAListComparisonLacksIsSaidBeforeAnythingIsSent(t *testing.T) {
 		"a column that is a variable, too": {func(d *ListDraft) {
 			d.Headers, d.Input.Source = []string{"X-A: {{given}}"}, strings.NewReader("url,given\nhttp://a.test/,1\n")
 		}, "input: {{given}} has a value already, from --var, the profile or the environment, and urls.txt has a column of this name: rename one of them; nothing was sent", 0},
+		"the whole list, which has a row twice": {func(d *ListDraft) {
+			d.Input.Source = strings.NewReader("http://a.test/1\nhttp://a.test/2\nhttp://a.test/1\n")
+		}, "", 2},
 		"no rows":  {func(d *ListDraft) { d.Input.Source = strings.NewReader("\n") }, "input: it has no row to fetch", 0},
 		"bad rows": {func(d *ListDraft) { d.Input.Source = strings.NewReader("http://a.test/\nnope\n") }, "rows that cannot be used, and are left out: 1, the first: row 2: url: ", 1},
 	} {

@@ -3,6 +3,7 @@ package snippet
 import (
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,15 @@ func TestALineOfCronBeginsTheBatchOfTheDay(t *testing.T) {
 	if strings.Count(parts[5], "%") != strings.Count(parts[5], `\%`) {
 		t.Errorf("cron ends the command at a percent sign: %s", parts[5])
 	}
-	checkArguments(t, arguments(t, strings.Replace(command, printer, printer+` '%s\n'`, 1)))
+	if got := arguments(t, strings.Replace(command, printer, printer+` '%s\n'`, 1)); !slices.Equal(got, []string{""}) {
+		t.Errorf("cron mails of a batch that is ok: %q", got)
+	}
+	got := arguments(t, strings.Replace(command, printer, `/bin/sh -c 'printf "%s\n" "$@"; exit 10' -`, 1))
+	var ended bool
+	if got[0], ended = strings.CutPrefix(got[0], "zonedeck batch ended with 10: "); !ended {
+		t.Errorf("%q", got)
+	}
+	checkArguments(t, got)
 }
 
 func TestAUnitBeginsTheBatchOfTheDay(t *testing.T) {

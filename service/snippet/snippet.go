@@ -81,36 +81,34 @@ func Write(subject, name string, o Options) (string, error) {
 			return k.write(o), nil
 		}
 	}
+	if known := slices.ContainsFunc(Kinds(Keys), func(k Kind) bool { return k.Name == name }); known && subject == Jobs {
+		return "", fmt.Errorf("jobs are followed all the time, by a program that is started again when it ends, which %s does not do: write systemd", name)
+	}
 	return "", fmt.Errorf("there is no text for %q: write %s", name, Names(kinds))
 }
 
 // Command is the command line that prints the check of the keys for a kind.
 func Command(name string, o Options) string {
-	command := "zonedeck schedule keys --as " + name
-	if o.Config != "" {
-		command += " --config " + word(absolute(o.Config))
-	}
-	if o.Profile != "" {
-		command += " --profile " + word(o.Profile)
-	}
-	return command
+	return option(option("zonedeck schedule keys --as "+name, "--config", absolute(o.Config), word), "--profile", o.Profile, word)
 }
 
 // With is how a command line for a POSIX shell begins that works with a profile: "zonedeck --profile 'my own'".
 // Without a name it leaves the profile open.
 func With(profile string) string {
-	if profile == "" {
-		return "zonedeck"
-	}
-	return "zonedeck --profile " + word(profile)
+	return option("zonedeck", "--profile", profile, word)
 }
 
 // OnDatabase adds the database that --database names to a command line, "" for that of the profile.
 func OnDatabase(command, database string) string {
-	if database == "" {
+	return option(command, "--database", database, word)
+}
+
+// option adds an option to a command line, if it has a value.
+func option(command, name, value string, quote func(string) string) string {
+	if value == "" {
 		return command
 	}
-	return command + " --database " + word(database)
+	return command + " " + name + " " + quote(value)
 }
 
 // word quotes a word for a POSIX shell where it needs it.
@@ -135,9 +133,9 @@ func (o Options) programPath() string {
 	return "/usr/local/bin/zonedeck"
 }
 
-// absolute is the path of a file, wherever the text is run.
+// absolute is the path of a file, if there is one, wherever the text is run.
 func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
 		return abs
 	}
 	return path
@@ -145,17 +143,8 @@ func absolute(path string) string {
 
 // command is the program with its configuration, as this machine runs it, quoted by quote.
 func (o Options) command(quote func(string) string) string {
-	command := quote(o.programPath())
-	if o.Config != "" {
-		command += " --config " + quote(absolute(o.Config))
-	}
-	if o.Profile != "" {
-		command += " --profile " + quote(o.Profile)
-	}
-	if o.Database != "" {
-		command += " --database " + quote(o.Database)
-	}
-	return command
+	command := option(quote(o.programPath()), "--config", absolute(o.Config), quote)
+	return option(option(command, "--profile", o.Profile, quote), "--database", o.Database, quote)
 }
 
 // check is the command that checks the inventory, and export the one that writes the metrics.
@@ -167,12 +156,18 @@ func (o Options) export() string {
 	return o.command(word) + " keys export --recorded --as prometheus -o " + word(absolute(o.Metrics))
 }
 
+// quiet is a line of a crontab that prints nothing unless a command fails: cron mails what is printed.
+func quiet(when, name, command string) string {
+	return when + " " + percent.Replace("out=$("+command+` 2>&1) || printf "`+name+` ended with %d: %s\n" $? "$out"`) + "\n"
+}
+
+var percent = strings.NewReplacer("%", `\%`) // cron ends a command at a percent sign
+
 func cron(o Options) string {
-	percent := strings.NewReplacer("%", `\%`) // cron ends a command at a percent sign
 	var b strings.Builder
 	b.WriteString("# The keys of zonedeck, every morning. cron mails what is printed: nothing while no key is due.\n")
 	b.WriteString("# 40: a rotation or an expiry is due, 41: a key has expired, 42: a rule about keys is broken, 1: a date is unknown or there is no key.\n")
-	fmt.Fprintf(&b, "17 6 * * * out=$(%s 2>&1) || echo \"zonedeck keys check ended with $?: $out\"\n", percent.Replace(o.check(o.command(word))))
+	b.WriteString(quiet("17 6 * * *", "zonedeck keys check", o.check(o.command(word))))
 	if o.Metrics != "" {
 		fmt.Fprintf(&b, "*/10 * * * * %s\n", percent.Replace(o.export()))
 	}
@@ -188,36 +183,40 @@ func unitWord(s string) string {
 	return s
 }
 
-func systemd(o Options) string {
-	program := o.command(unitWord)
-	var b strings.Builder
-	b.WriteString(`# ~/.config/systemd/user/zonedeck-keys.service
-# It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42), and
-# when a date is unknown or there is no key (1).
-[Unit]
-Description=Check of the keys of zonedeck
-
+// units are a service of the user's systemd that runs commands, and its timer. notes are lines about how it ends, and section
+// are further lines of its first section.
+func units(name, notes, description, section, at string, commands ...string) string {
+	return fmt.Sprintf(`# ~/.config/systemd/user/zonedeck-%[1]s.service
+%[2]s[Unit]
+Description=%[3]s
+%[4]s
 [Service]
 Type=oneshot
-`)
-	if o.Metrics != "" {
-		fmt.Fprintf(&b, "ExecStart=%s keys export --recorded --as prometheus -o %s\n", program, unitWord(absolute(o.Metrics)))
-	}
-	fmt.Fprintf(&b, "ExecStart=%s keys check --recorded --within %s\n", program, unitWord(o.Within))
-	b.WriteString(`
-# ~/.config/systemd/user/zonedeck-keys.timer
-# systemctl --user enable --now zonedeck-keys.timer
+ExecStart=%[6]s
+
+# ~/.config/systemd/user/zonedeck-%[1]s.timer
+# systemctl --user enable --now zonedeck-%[1]s.timer
 [Unit]
-Description=Check of the keys of zonedeck, every morning
+Description=%[3]s, every morning
 
 [Timer]
-OnCalendar=*-*-* 06:17:00
+OnCalendar=*-*-* %[5]s
 Persistent=true
 
 [Install]
 WantedBy=timers.target
-`)
-	return b.String()
+`, name, notes, description, section, at, strings.Join(commands, "\nExecStart="))
+}
+
+func systemd(o Options) string {
+	program := o.command(unitWord)
+	commands := []string{program + " keys check --recorded --within " + unitWord(o.Within)}
+	if o.Metrics != "" {
+		commands = append([]string{program + " keys export --recorded --as prometheus -o " + unitWord(absolute(o.Metrics))}, commands...)
+	}
+	return units("keys", `# It fails, and so tells OnFailure= or your monitoring, when a key is due (40), has expired (41) or breaks a rule (42), and
+# when a date is unknown or there is no key (1).
+`, "Check of the keys of zonedeck", "", "06:17:00", commands...)
 }
 
 // batchCodes explains how a scheduled batch ends.
@@ -240,34 +239,14 @@ func (o Options) batch() (command, notes string) {
 
 func batchCron(o Options) string {
 	command, notes := o.batch()
-	return "# A batch of zonedeck, every morning. cron mails what is printed.\n" + notes +
-		"17 5 * * * " + strings.ReplaceAll(command, "%", `\%`) + "\n"
+	return "# A batch of zonedeck, every morning. cron mails what is printed: nothing while all is ok.\n" + notes +
+		quiet("17 5 * * *", "zonedeck batch", command)
 }
 
 func batchUnits(o Options) string {
 	command, notes := o.batch()
-	return fmt.Sprintf(`# ~/.config/systemd/user/zonedeck-%[1]s.service
-# It fails, and so tells OnFailure= or your monitoring, with any exit code but 0.
-%[2]s[Unit]
-Description=The batch %[1]s of zonedeck
-After=network-online.target
-
-[Service]
-Type=oneshot
-ExecStart=/bin/sh -c %[3]s
-
-# ~/.config/systemd/user/zonedeck-%[1]s.timer
-# systemctl --user enable --now zonedeck-%[1]s.timer
-[Unit]
-Description=The batch %[1]s of zonedeck, every morning
-
-[Timer]
-OnCalendar=*-*-* 05:17:00
-Persistent=true
-
-[Install]
-WantedBy=timers.target
-`, o.Series, notes, unitWord("exec "+command))
+	notes = "# It fails, and so tells OnFailure= or your monitoring, with any exit code but 0.\n" + notes
+	return units(o.Series, notes, "The batch "+o.Series+" of zonedeck", "After=network-online.target\n", "05:17:00", "/bin/sh -c "+unitWord("exec "+command))
 }
 
 // yaml quotes a text as a YAML string.
@@ -276,8 +255,8 @@ func yaml(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 // ciConfig is the config file that a text writes beside the inventory.
 const ciConfig = ".zonedeck/config.toml"
 
-// intervals is the command that writes the intervals where the check reads them; empty without any.
-func (o Options) intervals() string {
+// intervals is the step that writes the intervals where the check reads them, behind its lead; empty without any.
+func (o Options) intervals(lead string) string {
 	if len(o.Intervals) == 0 {
 		return ""
 	}
@@ -285,7 +264,7 @@ func (o Options) intervals() string {
 	for _, level := range slices.Sorted(maps.Keys(o.Intervals)) {
 		lines = append(lines, fmt.Sprintf(`"%s = %d"`, level, o.Intervals[level]))
 	}
-	return `printf "%s\n" ` + strings.Join(lines, " ") + " > " + ciConfig
+	return lead + yaml(`printf "%s\n" `+strings.Join(lines, " ")+" > "+ciConfig) + "\n"
 }
 
 // checkThere is the command that checks the inventory on a runner, which has no account: it has to name a profile.
@@ -297,18 +276,15 @@ func (o Options) checkThere() string {
 	return o.check(program)
 }
 
-func github(o Options) string {
-	intervals := ""
-	if write := o.intervals(); write != "" {
-		intervals = `      # As config.toml said when this was written: print it anew once they change there.
-      - name: the intervals of rotation
-        run: ` + yaml(write) + "\n"
-	}
-	return `# .github/workflows/zonedeck-keys.yml
-# The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
+// ciNotes explain the check on a runner of CI.
+const ciNotes = `# The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
 # The job fails when a key is due (40), has expired (41) or breaks a rule (42), and when a date is unknown or there is no
 # key (1). A runner has no account, and --profile local uses none for that; --recorded sends nothing.
-name: zonedeck keys
+`
+
+func github(o Options) string {
+	return `# .github/workflows/zonedeck-keys.yml
+` + ciNotes + `name: zonedeck keys
 on:
   schedule:
     - cron: '17 6 * * *'
@@ -323,29 +299,24 @@ jobs:
     steps:
       - uses: actions/checkout@v4
       # Put the zonedeck program on the PATH before the check.
-` + intervals + `      - name: check the keys
+` + o.intervals(`      # As config.toml said when this was written: print it anew once they change there.
+      - name: the intervals of rotation
+        run: `) + `      - name: check the keys
         run: ` + yaml(o.checkThere()+" --as github") + `
 `
 }
 
 func gitlab(o Options) string {
-	intervals := ""
-	if write := o.intervals(); write != "" {
-		intervals = `    # The intervals of rotation, as config.toml said when this was written: print it anew once they change there.
-    - ` + yaml(write) + "\n"
-	}
 	return `# .gitlab-ci.yml; add a schedule under Build > Pipeline schedules
-# The inventory, .zonedeck/zonedeck/keys.toml, holds no secret and stands in the repository.
-# The job fails when a key is due (40), has expired (41) or breaks a rule (42), and when a date is unknown or there is no
-# key (1). A runner has no account, and --profile local uses none for that; --recorded sends nothing.
-zonedeck keys:
+` + ciNotes + `zonedeck keys:
   rules:
     - if: '$CI_PIPELINE_SOURCE == "schedule"'
   variables:
     XDG_DATA_HOME: $CI_PROJECT_DIR/.zonedeck
   script:
     # Put the zonedeck program on the PATH before the check.
-` + intervals + `    - ` + yaml(o.checkThere()) + `
+` + o.intervals(`    # The intervals of rotation, as config.toml said when this was written: print it anew once they change there.
+    - `) + `    - ` + yaml(o.checkThere()) + `
 `
 }
 

@@ -156,6 +156,9 @@ func TestTheCommandOfAWorkflowRuns(t *testing.T) {
 			t.Errorf("%s: %v", subject, err)
 		}
 	}
+	if _, err := Write(Jobs, "gitlab", Options{}); err == nil || err.Error() != "jobs are followed all the time, by a program that is started again when it ends, which gitlab does not do: write systemd" {
+		t.Error(err)
+	}
 }
 
 // as is the form of the check's output that a kind shows at the run.

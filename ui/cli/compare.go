@@ -21,8 +21,8 @@ import (
 type compareFlags struct {
 	askFlags
 	listFlags
-	Via      []string `flag:"via" takes:"api|native|agent|browser" list:"comma" help:"access methods: api, native, agent and browser, separated by commas; by default also agent, as a row of its own, where the profile has it"`
-	Repeat   int      `flag:"repeat" help:"runs of each zone by each method, one after the other unless you give --at-once (default 1; with --logins 3 calls to each zone)"`
+	Via      []string `flag:"via" takes:"api|native|agent|browser" list:"comma" help:"access methods: api, native, agent and browser, separated by commas (default api,native and, as a row of its own, agent where the profile has it; with --input api)"`
+	Repeat   int      `flag:"repeat" help:"runs of each zone by each method, one after the other unless you give --at-once (default 1; with --logins 3 calls to each zone; not with --input, which fetches each row once)"`
 	AtOnce   int      `flag:"at-once" default:"1" help:"runs of a zone by a method that are in flight at a time, within the limits of products and keys; with --input, as many as these allow unless you give it"`
 	Zones    []string `flag:"zones" takes:"zone" list:"comma" help:"zones to compare, separated by commas (required; with --logins every zone of the profile unless you give it)"`
 	Baseline string   `flag:"baseline" takes:"save|compare" help:"save: keep the result as the baseline; compare: compare it with the baseline"`
@@ -58,11 +58,12 @@ or the environment.
 With --input it fetches the same sample of the rows of a file through each zone:
 of each host as many as its part in the list, the same each time. It says first
 what that may cost. A line for each shows the share of useful pages with its 95 %
-interval, failures, times, and what a fetch and a useful page cost. The winner is
-the zone with the cheapest useful pages of those that are shown to reach --need:
-the lower end of their interval does. Exit code 1: none is. URL is then the
-address to fetch for a row, with its columns as {{name}}; -H and -d have them,
-too. ctrl+c keeps what was measured.
+interval, failures, times, and what a fetch and a useful page cost; below are a
+few of the pages that failed. The winner is the zone with the cheapest useful
+pages of those that reach --need. By a sample, the lower end of the interval has
+to; where every row was fetched, the share is known and has no interval. Exit
+code 1: there is none. URL is then the address to fetch for a row, with its
+columns as {{name}}; -H and -d have them, too. ctrl+c keeps what was measured.
 
 With --logins it tests the proxy login of every zone of the profile, or of those
 of --zones, all at once: connection, CONNECT, certificate, class, country and
@@ -70,7 +71,7 @@ rotation of the exits, time. URL is then the page to fetch through the proxy.
 Each call is billed. --baseline save keeps the result as the profile's baseline;
 --baseline compare says what is new, better or worse than it. Exit code 1: with
 compare, a zone is worse; without --baseline, a zone is not ok.`,
-		defaults: compareFlags{listFlags: listFlags{Need: 0.95}, Via: []string{string(model.ViaAPI), string(model.ViaNative)}},
+		defaults: compareFlags{listFlags: listFlags{Need: 0.95}},
 		unless:   "query logins input",
 		check: func(f *compareFlags, _ []string) error {
 			if err := cmp.Or(f.check(), f.checkList()); err != nil {
@@ -173,10 +174,12 @@ func (f compareFlags) mistakes() (wrong []error) {
 // comparePlan builds the comparison from the flags. Its error names all their mistakes.
 func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (model.Grid, error) {
 	wrong := f.mistakes()
-	if len(f.Via) == 0 {
+	preset := model.Preset{Repeat: f.Repeat, AtOnce: f.AtOnce}
+	if len(f.Via) == 0 && f.Given.has("via") {
 		wrong = append(wrong, errors.New("--via is empty: write api, native, agent or browser, or several with commas"))
 	}
-	for _, v := range f.Via {
+	for _, v := range unique(f.Via) {
+		preset.Ways = append(preset.Ways, model.Via(v))
 		if _, err := model.ParseVia(v); err != nil {
 			wrong = append(wrong, fmt.Errorf("--via %w", err))
 		}
@@ -190,19 +193,13 @@ func (t *task) comparePlan(ctx context.Context, target string, f compareFlags) (
 	if err != nil {
 		return model.Grid{}, err
 	}
-	preset := model.Preset{Repeat: f.Repeat, AtOnce: f.AtOnce, Zones: zones}
-	if f.Given.has("via") {
-		for _, via := range unique(f.Via) {
-			preset.Ways = append(preset.Ways, model.Via(via))
-		}
-	}
-	base.Zone = model.Zone{}
+	preset.Zones, base.Zone = zones, model.Zone{}
 	plan, err := t.Fetch.Plan(ctx, preset, base)
 	if err != nil {
 		return model.Grid{}, fetchError(ctx, err)
 	}
 	// A key of the profile that is not in the inventory is a problem of the cells that use it.
-	if f.Key == "" && p.Key == "" && slices.ContainsFunc(f.Via, func(v string) bool { return !model.Via(v).Login() }) {
+	if f.Key == "" && p.Key == "" && (len(f.Via) == 0 || slices.ContainsFunc(preset.Ways, func(v model.Via) bool { return !v.Login() })) {
 		if _, err := (flagKeys{p, t}).Pick(""); err != nil {
 			return plan, usage("%w", err)
 		}

@@ -18,7 +18,7 @@ type listFlags struct {
 	Input   string      `flag:"input" takes:"file" help:"compare the zones over a sample of the rows of this file; - for standard input"`
 	Column  string      `flag:"column" help:"with --input: column that holds the URLs (default: the one that looks like URLs)"`
 	Sample  int         `flag:"sample" help:"with --input: rows to fetch through each zone (default: 50, or as many as --need takes)"`
-	Need    float64     `flag:"need" help:"with --input: share of useful pages that a zone has to be shown to reach"`
+	Need    float64     `flag:"need" help:"with --input: share of useful pages that a zone has to reach; by a sample, that its interval shows at least"`
 	MaxCost dollarsFlag `flag:"max-cost" help:"with --input: dollars that the comparison never passes, such as $1; the sample is as large as fits"`
 }
 
@@ -86,7 +86,7 @@ func (t *task) compareList(ctx context.Context, target string, f compareFlags) (
 	g, err = t.comparing(ctx, g, func(_ map[int]model.Cell, runs int) string {
 		return fmt.Sprintf("%d of %s", runs, text.Counted(len(g.Cells)*g.Repeat, "fetch"))
 	})
-	out := printed{object: view.NewCompareList(g), rows: listRows(g), text: sanitizeLine(g.Verdict().Text) + "\n"}
+	out := printed{object: view.NewCompareList(g), rows: listRows(g), text: failedPages(g) + sanitizeLine(g.Verdict().Text) + "\n"}
 	if g.Verdict().Winner < 0 {
 		out.code = exitChecksFailed
 	}
@@ -94,6 +94,16 @@ func (t *task) compareList(ctx context.Context, target string, f compareFlags) (
 		return out.withError(fetchError(ctx, err))
 	}
 	return out, nil
+}
+
+// failedPages names some of the pages that failed in each cell, a line for each verdict.
+func failedPages(g model.Grid) (lines string) {
+	for _, c := range g.Cells {
+		for _, f := range c.Failures() {
+			lines += sanitizeLine(fmt.Sprintf("%s: %d %s, such as %s", c.Place(), f.N, model.ClassWord(f.Class, f.Cause), model.Line(f.Pages[0], 200))) + "\n"
+		}
+	}
+	return lines
 }
 
 // listRows shows a comparison over a list as a table with a heading.
@@ -105,11 +115,15 @@ func listRows(g model.Grid) [][]string {
 			rows = append(rows, append(row, "not sent: "+sanitizeLine(c.Problem)))
 			continue
 		}
-		share, low, high := c.Useful()
+		share, low, high := g.Useful(c)
 		per1000, priced := c.Cost()
 		useful := "none was"
 		if dollars, some := c.CostOfUseful(); some || !priced {
-			useful = model.CostWords(dollars, priced)
+			useful = model.UnitCost(dollars, priced)
+		}
+		interval := fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high)
+		if g.Whole(c) {
+			interval = "none: all rows"
 		}
 		var failures []string
 		for _, f := range c.Failures() {
@@ -118,8 +132,8 @@ func listRows(g model.Grid) [][]string {
 		if c.Problem != "" {
 			failures = append(failures, sanitizeLine(c.Problem))
 		}
-		rows = append(rows, append(row, fmt.Sprintf("%d of %d, %.1f %%", c.OK(), len(c.Runs), 100*share), fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high),
-			text.Duration(c.Percentile(0.5)), text.Duration(c.Percentile(0.95)), model.CostWords(per1000/1000, priced), useful, strings.Join(failures, ", ")))
+		rows = append(rows, append(row, fmt.Sprintf("%d of %d, %.1f %%", c.OK(), len(c.Runs), 100*share), interval,
+			text.Duration(c.Percentile(0.5)), text.Duration(c.Percentile(0.95)), model.UnitCost(per1000/1000, priced), useful, strings.Join(failures, ", ")))
 	}
 	return rows
 }

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +135,7 @@ type keysCheckFlags struct {
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {
-	return command(a, spec[keysCheckFlags]{
+	cmd := command(a, spec[keysCheckFlags]{
 		use: "check", short: "Check expiry, rotation and permissions; the exit code is the verdict",
 		long: `Checks the expiry, the rotation and the permissions of every key. Exit codes,
 the first that applies: 41 a key has expired; 40 a rotation or an expiry is due,
@@ -160,12 +162,21 @@ there is no key; 0 otherwise.
 			case f.JSON:
 				return out, nil
 			case f.As != "":
-				out.object, out.text = nil, asGitHub(audit, f.Within.d)
+				out.object, out.text = nil, asGitHub(audit)
 				return out, nil
 			}
 			return out, t.printVerdict(audit, f.Within.d)
 		},
 	})
+	check := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err, verdict := check(cmd, args), (*exitError)(nil)
+		if err == nil || cmd.Flag("as").Value.String() != "github" || errors.As(err, &verdict) && verdict.cause == nil {
+			return err
+		}
+		return errors.Join(err, a.printText(annotation("error", "zonedeck keys check", oneLine(err))))
+	}
+	return cmd
 }
 
 // checkExit returns the code of the first problem found: expired, due, lint, an unknown clock.
@@ -208,10 +219,8 @@ func unknownClocks(audit keys.Audit) (n int) {
 
 // lintExit is 42 if a rule is broken, 0 if there are only warnings and notes.
 func lintExit(findings []keystore.Finding) int {
-	for _, f := range findings {
-		if f.Severity == keystore.SeverityError {
-			return exitLint
-		}
+	if slices.ContainsFunc(findings, func(f keystore.Finding) bool { return f.Severity == keystore.SeverityError }) {
+		return exitLint
 	}
 	return exitOK
 }

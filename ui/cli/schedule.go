@@ -59,6 +59,12 @@ has no config.toml, so the text for it writes the intervals of
 [keys.rotation_days], as they are now, into one that the check uses.`,
 		defaults: scheduleKeysFlags{withinFlag: soon()},
 		needs:    noProfile[scheduleKeysFlags],
+		check: func(f *scheduleKeysFlags, _ []string) error {
+			if f.Metrics != "" && (f.As == "github" || f.As == "gitlab") {
+				return usage("--metrics: only with --as cron or systemd, because a runner of %s has no node_exporter: leave it out", f.As)
+			}
+			return nil
+		},
 		run: func(_ context.Context, t *task, f scheduleKeysFlags, _ []string) (printed, error) {
 			return a.scheduled(snippet.Keys, f.scheduleFlags, snippet.Options{
 				Within: f.Within.String(), Metrics: f.Metrics, Profile: a.flags.profile, Intervals: t.Keys.Inventory().Intervals(),
@@ -70,9 +76,9 @@ has no config.toml, so the text for it writes the intervals of
 func (a *app) scheduleJobsCommand() *cobra.Command {
 	return command(a, spec[scheduleFlags]{
 		use: "jobs", short: "Print text that follows all jobs all the time", help: scheduleHelp(snippet.Jobs),
-		long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow'. One unit
-is enough for all profiles in the config file. --profile, --config and
---database, if given, are passed to that command.`,
+		long: `Prints a unit for the user's systemd that runs 'zonedeck jobs follow' all the
+time, which cron cannot do. One unit is enough for all profiles in the config
+file. --profile, --config and --database, if given, are passed to that command.`,
 		run: func(_ context.Context, _ *task, f scheduleFlags, _ []string) (printed, error) {
 			return a.scheduled(snippet.Jobs, f, snippet.Options{Profile: a.flags.profile, Database: a.flags.database})
 		},
