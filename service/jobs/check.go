@@ -22,7 +22,7 @@ import (
 const recent = time.Hour
 
 // Check says what a draft comes to: its inputs, what they cost, what was launched with them before, and what has to be
-// answered. Nothing is billed, and nothing is written.
+// answered. Nothing is billed, and nothing is written except what became of jobs whose process has died.
 //
 // An error is a *model.RequestError that names the fields of the draft to change, an *OnceError, a *KeepError, the key's, the ledger's, or
 // those of Machine.Missing; the report then has what was found until then.
@@ -30,7 +30,7 @@ func (l *Launching) Check(ctx context.Context, draft Draft) (Report, error) {
 	r := Report{draft: draft}
 	p, err := l.cfg.Profile.Profile(ctx)
 	if err == nil {
-		err = l.checkOnce(ctx, draft.Once)
+		err = l.checkOnce(ctx, &r)
 	}
 	if err != nil {
 		return r, err
@@ -78,9 +78,18 @@ func (e *OnceError) Error() string {
 	return fmt.Sprintf("%s (%s) was launched under the name %s, which is for one launch", e.Job.ID, e.Job.State.Label(), rows.Quote(e.Name))
 }
 
-// checkOnce refuses a name that has a job, or is none.
-func (l *Launching) checkOnce(ctx context.Context, name string) error {
-	if err := model.CheckOnce(name); err != nil || name == "" {
+// checkOnce refuses a name that has a job, or is none. What dead processes left is settled first: a job that was never sent
+// holds neither its name nor its inputs.
+func (l *Launching) checkOnce(ctx context.Context, r *Report) error {
+	name := r.draft.Once
+	if err := model.CheckOnce(name); err != nil {
+		return err
+	}
+	settled, err := l.cfg.Machine.Recover(ctx)
+	for _, j := range settled {
+		r.note("settled", "%s", joinText(j.ID+" "+j.State.Predicate(), j.Detail))
+	}
+	if err != nil || name == "" {
 		return err
 	}
 	job, err := l.cfg.Machine.Once(ctx, name)

@@ -151,6 +151,7 @@ type Machine interface {
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	SharedInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) (EarlierJobs, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
+	Recover(ctx context.Context) ([]model.Job, error)
 	Job(ctx context.Context, id string) (model.Job, error)
 	Once(ctx context.Context, name string) (model.Job, error)
 	Request(ctx context.Context, id string) (model.TriggerRequest, error)

@@ -121,7 +121,7 @@ func (call jobCall) hasten(ctx context.Context, q work.Queue) error {
 // change, once the change is in the ledger. A state that the dialect does not know means running. While it
 // waits, its process also asks about other jobs with the same key (see Follow). A job that expired because the
 // service no longer knew it (model.Job.Forgotten) is asked about once, and taken back if the service knows it
-// again.
+// again. A job that is on its way is waited for until it was sent; one that may have started then is returned.
 //
 // It returns ctx's error when ctx ends, with the job as last seen. Other errors: ErrUnknownJob, ErrNoSnapshot,
 // errNoWork, ErrNotShown (dialect documented: the contract shows no way to ask), a *model.RequestError, or a
@@ -130,7 +130,17 @@ func (call jobCall) hasten(ctx context.Context, q work.Queue) error {
 func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	job, err := rn.Job(ctx, jobID)
-	if err != nil {
+	for err == nil && onItsWay(job) {
+		select {
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-time.After(lookBusy):
+			if _, err = rn.Recover(ctx); err == nil {
+				job, err = rn.Job(ctx, jobID)
+			}
+		}
+	}
+	if err != nil || job.State == model.JobMayHave {
 		return job, err
 	}
 	if on == nil {

@@ -96,6 +96,8 @@ func (s *state) Job(_ context.Context, id string) (model.Job, error) {
 	return s.repeated, s.gone
 }
 
+func (s *state) Recover(context.Context) ([]model.Job, error) { return nil, nil }
+
 func (s *state) Once(_ context.Context, name string) (model.Job, error) {
 	if name != "nightly" || s.named.ID == "" {
 		return model.Job{}, cmp.Or(s.unreadable, fmt.Errorf("%w: %s", ErrUnknownJob, name))
@@ -615,6 +617,39 @@ func TestALaunchUnderANameIsOne(t *testing.T) {
 	}
 	s.unreadable = errors.New("the ledger is damaged")
 	if _, err := l.Check(t.Context(), draft("weekly", "https://a.test/1")); !errors.Is(err, s.unreadable) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A job whose process was killed before it sent anything holds its name only until the next launch; one whose process lives
+// holds it.
+func TestAJobThatWasNeverSentFreesItsName(t *testing.T) {
+	rn, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	s := state{}
+	l, _ := s.launching(t)
+	l.cfg.Machine = rn
+	draft := func() Draft {
+		d := urls("https://a.test/1")
+		d.Once = "nightly"
+		return d
+	}
+	other, _, err := ledger.Open(t.Context(), rn.cfg.Ledger.Path(), time.Now)
+	noerr.Must(t, err)
+	intent := noerr.Try(other.Begin(t.Context(), model.Job{Profile: "test", Dataset: "gd_1", Request: &model.JobAsked{Once: "nightly"}}, "d", nil, nil)).Must(t)
+	var before *OnceError
+	if r, err := l.Check(t.Context(), draft()); !errors.As(err, &before) || before.Job.ID != intent.ID || before.Job.State != model.JobIntent || len(r.Notes) > 0 {
+		t.Errorf("%v, %v", err, r.Notes)
+	}
+	noerr.Must(t, other.Close())
+	r := noerr.Try(l.Check(t.Context(), draft())).Must(t)
+	if want := intent.ID + " was not sent: the console ended before anything was sent"; len(r.Notes) == 0 || r.Notes[0].Text != want {
+		t.Errorf("%v, want %q", r.Notes, want)
+	}
+	out, err := l.Launch(t.Context(), r, ask.Answers{}.Always(ask.Cost))
+	if err != nil || out.Job.State != model.JobAccepted {
+		t.Errorf("%v, %v", out.Job.State, err)
+	}
+	if _, err := l.Check(t.Context(), draft()); !errors.As(err, &before) || before.Job.ID != out.Job.ID {
 		t.Errorf("%v", err)
 	}
 }

@@ -25,10 +25,8 @@ const triggerTimeout = 3 * time.Minute
 // Jobs are the newest jobs of the ledger, newest first, and how many it has;
 // without a ledger there are none. limit 0 means all.
 func (rn *Runner) Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error) {
-	if rn.cfg.Ledger == nil {
-		return nil, 0, nil
-	}
-	return rn.cfg.Ledger.Jobs(ctx, limit)
+	list, _, total, err = rn.Matching(ctx, nil, limit)
+	return list, total, err
 }
 
 // Matching are the newest jobs of the ledger that match, newest first, how many match, and how many it has;
@@ -126,8 +124,7 @@ func (rn *Runner) writable() error {
 
 // Recover settles the jobs that a process left behind when it died in the middle
 // of a trigger: what was only intended was not sent, what was on its way may
-// have started, unless its rows came as the answer. Nothing is sent. Call it when the console starts; it returns the
-// jobs it settled.
+// have started, unless its rows came as the answer. Nothing is sent. It returns the jobs it settled.
 func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
 	if rn.cfg.Ledger == nil {
 		return nil, nil

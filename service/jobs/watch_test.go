@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
+	"zonedeck/service/ledger"
 	"zonedeck/service/servicetest"
 	"zonedeck/service/work"
 )
@@ -471,5 +472,50 @@ func TestAQuestionGoesByTheProfileAsItIsNow(t *testing.T) {
 				t.Errorf("seen: %t, after %d questions at the first address", seen, asked.Load())
 			}
 		})
+	}
+}
+
+// A job that another process still sends is waited for: until it was accepted and is over, or until that process is dead.
+func TestAJobOnItsWayIsWaitedFor(t *testing.T) {
+	rn, _ := script(t, text(200, `{"status":"ready"}`))
+	begin := func() (*ledger.Ledger, model.Job) {
+		other, _, err := ledger.Open(t.Context(), rn.cfg.Ledger.Path(), time.Now)
+		noerr.Must(t, err)
+		job := noerr.Try(other.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 1, Done: -1, Records: -1}, "", nil, nil)).Must(t)
+		return other, job
+	}
+	send := func(l *ledger.Ledger, id string, to model.JobState, snapshot string) {
+		noerr.Must(t, noerr.From(l.Change(t.Context(), id, func(job *model.Job) (string, error) {
+			job.State, job.Snapshot = to, snapshot
+			return "", nil
+		})))
+	}
+	for want, end := range map[model.JobState]func(l *ledger.Ledger, id string){
+		model.JobNotSent: func(*ledger.Ledger, string) {},
+		model.JobMayHave: func(l *ledger.Ledger, id string) { send(l, id, model.JobSending, "") },
+		model.JobReady: func(l *ledger.Ledger, id string) {
+			send(l, id, model.JobSending, "")
+			send(l, id, model.JobAccepted, "sd_1")
+		},
+	} {
+		other, job := begin()
+		short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if got, err := rn.Watch(short, job.ID, nil); !errors.Is(err, context.DeadlineExceeded) || got.State != model.JobIntent {
+			t.Errorf("%s: while its process lives: %s, %v", want, got.State, err)
+		}
+		cancel()
+		watched := make(chan error, 1)
+		go func() {
+			got, err := rn.Watch(t.Context(), job.ID, nil)
+			if err == nil && got.State != want {
+				err = fmt.Errorf("it is %s", got.State)
+			}
+			watched <- err
+		}()
+		end(other, job.ID)
+		noerr.Must(t, other.Close())
+		if err := <-watched; err != nil {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }

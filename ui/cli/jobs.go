@@ -47,7 +47,7 @@ func (t *task) watch(ctx context.Context, id string, deadline time.Duration, rin
 	switch job, err := t.findJob(ctx, id, ""); {
 	case err != nil:
 		return jobError(ctx, err)
-	case job.Snapshot == "":
+	case job.Snapshot == "" && job.State != model.JobIntent && job.State != model.JobSending:
 		// Without a snapshot the service cannot be asked: only the ledger knows the job.
 		return t.reportJob(job)
 	}
@@ -82,19 +82,14 @@ func (t *task) watch(ctx context.Context, id string, deadline time.Duration, rin
 			stands = "was " + job.State.Label() + " when it was last seen (" + job.Fault.Diagnosis.Summary + ")"
 		}
 		t.app.warn("job %s %s; '%s watch %s' goes on following it", id, stands, t.jobs(job), id)
-		if err := t.printJob(job); err != nil {
-			return err
-		}
-		return exit(exitStillRunning)
+		return cmp.Or(t.printJob(job), exit(exitStillRunning))
 	case ctx.Err() != nil:
 		// A script needs the identifier to go on with the job.
+		var unwritten error
 		if now, err := t.Jobs.Job(context.WithoutCancel(ctx), id); err == nil {
-			job = now
-			if err := t.printJob(job); err != nil {
-				return err
-			}
+			job, unwritten = now, t.printJob(now)
 		}
-		return fail(ExitInterrupted, "interrupted; job %s goes on at the service: '%s watch %s' follows it", id, t.jobs(job), id)
+		return cmp.Or(unwritten, fail(ExitInterrupted, "interrupted; job %s goes on at the service: '%s watch %s' follows it", id, t.jobs(job), id))
 	default:
 		return t.failedJob(ctx, job, err)
 	}

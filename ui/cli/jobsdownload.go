@@ -68,10 +68,7 @@ func download(ctx context.Context, t *task, f downloadFlags, args []string) (pri
 	if _, err := t.findJob(ctx, id, ""); err != nil {
 		return printed{}, jobError(ctx, err)
 	}
-	to := jobs.Destination{Format: f.As, Replace: f.Force, DropPartial: f.Force, RawCells: f.RawCells}
-	if f.dest.file != "" {
-		to.File = f.dest.file
-	}
+	to := jobs.Destination{File: f.dest.file, Format: f.As, Replace: f.Force, DropPartial: f.Force, RawCells: f.RawCells}
 	var wait downloadWait
 	line := t.app.wait(wait.text)
 	job, err := t.Jobs.Download(ctx, id, to, func(p jobs.Progress) {

@@ -26,7 +26,7 @@ type newJobFlags struct {
 	Unlisted       bool       `flag:"unlisted" help:"launch it even if the service does not list the data set"`
 	Rejects        string     `flag:"rejects" takes:"output" help:"with --skip-bad: file for the bad rows (default: a file in the downloads folder)"`
 	SaveList       string     `flag:"save-list" help:"save all good rows as a new list of this name"`
-	Once           string     `flag:"once" help:"launch one job under this name, which never expires: a second launch of the profile under it, whatever its inputs, sends nothing, prints the first job as JSON and ends with 32 (31 if that job may have started); a launch that the service refused frees it"`
+	Once           string     `flag:"once" help:"launch one job under this name, which never expires: a second launch of the profile under it, whatever its inputs, sends nothing, prints the first job as JSON and ends with 32 (31 if that job may have started), or with --wait waits for that job and ends with its exit code; a launch that was refused or not sent frees it"`
 	Discover       string     `flag:"discover" help:"discovery of the data set to find records by"`
 	LimitPerInput  int        `flag:"max-records-per-input" help:"maximum number of records per input"`
 	Limit          int        `flag:"max-records" help:"maximum number of records"`
@@ -73,8 +73,7 @@ func (f *newJobFlags) check([]string) error {
 		return usage("--rejects: name a file: standard output has the job")
 	case f.Rejects != "" && !f.SkipBad:
 		return usage("--rejects needs --skip-bad: without it, a bad row stops the launch")
-	}
-	if f.Once == "" && f.Given.has("once") {
+	case f.Once == "" && f.Given.has("once"):
 		return usage("--once is empty: give a name, such as nightly-2026-11-29")
 	}
 	for _, n := range []struct {
@@ -103,9 +102,8 @@ func (f *newJobFlags) columnMap() (map[string]string, error) {
 
 // launchNew launches a job for a data set, or previews or dry-runs it.
 func launchNew(ctx context.Context, t *task, f newJobFlags, args []string) (printed, error) {
-	name := args[0]
 	d := jobs.Draft{
-		Dataset: name, Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Once: f.Once, Rejects: f.Rejects, SaveList: f.SaveList,
+		Dataset: args[0], Sample: f.Sample, OnlyUnlaunched: f.OnlyUnlaunched, Once: f.Once, Rejects: f.Rejects, SaveList: f.SaveList,
 		Preview: f.Preview, Key: f.Key, InboxAuth: !f.Given.has("auth-header"), MaxCost: f.MaxCost.dollars,
 		Settings: model.JobSettings{
 			Discover: f.Discover, LimitPerInput: f.LimitPerInput, LimitTotal: f.Limit,

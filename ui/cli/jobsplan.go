@@ -284,12 +284,16 @@ func (t *task) launchError(ctx context.Context, r jobs.Report, job model.Job, er
 	var wrong *model.RequestError
 	var once *jobs.OnceError
 	switch open := (*ask.Unanswered)(nil); {
+	case errors.As(err, &once) && f.Wait && !f.DryRun:
+		t.app.say("zonedeck: %s; nothing was sent", sanitizeLine(once.Error()))
+		return cmp.Or(t.watch(ctx, once.Job.ID, f.Deadline.d, false), error(&exitError{})) // the command ends here also with 0
 	case errors.As(err, &once):
 		code := exitLaunchedBefore
 		if jobExit(once.Job) == exitMayHaveStarted {
 			code = exitMayHaveStarted
 		}
-		return t.before(once.Job, code, "%w; nothing was sent", once)
+		way := cmp.Or(t.wayOn(once.Job), fmt.Sprintf("'%s watch %s' waits for it and ends with its exit code", t.jobs(once.Job), once.Job.ID))
+		return t.before(once.Job, code, "%w; nothing was sent; %s", once, way)
 	case errors.As(err, &open):
 		return t.unanswered(open.Questions[0], r)
 	case errors.As(err, &kept) && kept.IsList && errors.Is(err, os.ErrExist):

@@ -41,8 +41,7 @@ jobs watch'.`,
 }
 
 func relaunch(ctx context.Context, t *task, f relaunchFlags, args []string) (printed, error) {
-	id := args[0]
-	before, err := t.Jobs.Job(ctx, id)
+	before, err := t.Jobs.Job(ctx, args[0])
 	if err != nil {
 		return printed{}, jobError(ctx, err)
 	}

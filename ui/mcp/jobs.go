@@ -181,9 +181,6 @@ func (s *Server) launch(ctx context.Context, c *call, in view.JobsLaunchArgs) (v
 // is not known here: it counts as the whole. The job is refused, too, if it may cost more once it is sent. again is the yes to
 // the jobs with the same inputs that there are now.
 func (s *Server) launchJob(ctx context.Context, c *call, d jobs.Draft, again bool) (out jobs.Launched, err error) {
-	if _, err := c.Recover(ctx); err != nil {
-		return out, err
-	}
 	r, err := c.Check(ctx, d)
 	if err != nil {
 		return out, err
