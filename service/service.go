@@ -280,10 +280,10 @@ func place(p model.Profile, d dialect.Dialect) catalogue.Place {
 
 // KnownDatasets are the data sets that are known of the profile's service without asking it.
 func (s *Service) KnownDatasets() []model.Dataset {
-	d, err := dialect.Find(s.Base.Dialect)
 	if s.Base.Local {
-		d, err = dialect.Embedded(), nil
+		return s.Jobs.Cached(place(s.Base, dialect.Embedded()), local.Datasets()...)
 	}
+	d, err := dialect.Find(s.Base.Dialect)
 	if err != nil {
 		return nil
 	}

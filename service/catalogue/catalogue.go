@@ -130,14 +130,15 @@ func (c *Catalogue) Datasets(ctx context.Context, key string, anew bool) (Listin
 	return l, err
 }
 
-// Cached are the data sets of a service as it listed them last, however long ago, or else those in the program. The service
-// is not asked.
-func (c *Catalogue) Cached(place Place) []model.Dataset {
-	kept, err := c.load(place)
-	if err != nil {
-		kept.Datasets = builtin()
+// Cached are the data sets of a service as it listed them last, however long ago, or else its own where they are known
+// here, or those in the program. The service is not asked.
+func (c *Catalogue) Cached(place Place, own ...model.Dataset) []model.Dataset {
+	if kept, err := c.load(place); err == nil {
+		own = kept.Datasets
+	} else if own == nil {
+		own = builtin()
 	}
-	return slices.Concat(place.Products, kept.Datasets)
+	return slices.Concat(place.Products, own)
 }
 
 // list is List without the products.

@@ -11,6 +11,7 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/scenario"
 )
 
@@ -86,6 +87,14 @@ func (e *Emulator) Announced() ([]model.Zone, []model.Key) {
 	}
 	zones, _ := demoZones(a.Zones) // those of another build may have a product that is unknown here
 	return zones, demoKeys(a.Ready)
+}
+
+// Datasets are the data sets of every emulator.
+func Datasets() (all []model.Dataset) {
+	for _, d := range jobs.Datasets() {
+		all = append(all, model.Dataset{ID: d.ID, Name: d.Name, Domain: d.Domain})
+	}
+	return all
 }
 
 // KeyUsers is what uses the keys of the demo account besides what the console finds: as in an

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,11 @@ func (a *app) completeArgs(cmd *cobra.Command) {
 		if at >= len(places) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.complete(cmd.Context(), strings.TrimSuffix(places[at], "…"), typed)
+		kind := strings.TrimSuffix(places[at], "…")
+		if kind == "FILE" && at == 0 && slices.ContainsFunc(cmd.Commands(), func(c *cobra.Command) bool { return strings.HasPrefix(c.Name(), typed) }) {
+			kind = "FILE|here"
+		}
+		return a.complete(cmd.Context(), kind, typed)
 	}
 }
 
@@ -149,6 +154,9 @@ func (a *app) names(ctx context.Context, kind string) (names [][2]string) {
 		for _, c := range model.Classes() {
 			names = append(names, [2]string{string(c), c.Label()})
 		}
+	case "here": // of a command with subcommands: where one is offered, the shell adds no files by itself
+		found, _ := filepath.Glob("[^.]*")
+		return words(found...)
 	case "program":
 		return words(export.Names()...)
 	case "dialect":

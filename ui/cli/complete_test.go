@@ -117,7 +117,7 @@ func TestCompletionOnlyReads(t *testing.T) {
 	if made, err := os.ReadDir(home); err != nil || len(made) > 0 {
 		t.Errorf("completing made %v, %v", made, err)
 	}
-	for line, want := range map[string]string{"request --zone unl": "unlocker_demo", "keys rotate etl": "etl-main", "datasets show gd_l1viktl72bvl7bjuj0": "gd_l1viktl72bvl7bjuj0"} {
+	for line, want := range map[string]string{"request --zone unl": "unlocker_demo", "keys rotate etl": "etl-main", "jobs launch gd_pr": "gd_products"} {
 		if values, _ := completed(t, p, strings.Fields(line)...); !slices.Equal(values, []string{want}) {
 			t.Errorf("%s offers %q without an emulator", line, values)
 		}
@@ -162,6 +162,23 @@ func TestCompletionLeavesTheDatabasesAlone(t *testing.T) {
 		if after := files(); !maps.Equal(before, after) {
 			t.Errorf("with a WAL %t the files were %v and are %v", left, slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
 		}
+	}
+}
+
+// Subcommands and files stand side by side where a command takes either.
+func TestFilesAreOfferedBesideSubcommands(t *testing.T) {
+	p, _, _ := process(t, nil)
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"rows.csv", "resumed.txt", "urls.txt", ".rows", "a b"} {
+		noerr.Must(t, os.WriteFile(name, nil, 0o600))
+	}
+	for typed, want := range map[string][]string{"resu": {"results", "resume", "resumed.txt"}, "ro": nil} {
+		if values, _ := completed(t, p, "batch", typed); !slices.Equal(values, want) {
+			t.Errorf("%s offers %q", typed, values)
+		}
+	}
+	if values, _ := completed(t, p, "batch", ""); !slices.Equal(values[len(values)-3:], []string{"resumed.txt", "rows.csv", "urls.txt"}) {
+		t.Errorf("%q", values)
 	}
 }
 
