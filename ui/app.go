@@ -340,7 +340,7 @@ func (a *App) close(o kit.Overlay) {
 			if a.stack[i].overlay == a.quitAsked {
 				a.quitAsked = nil
 			}
-			question := guarded(a.stack[i].overlay)
+			question := guarded(a.stack[i].overlay, a.pressed)
 			a.stack = append(a.stack[:i:i], a.stack[i+1:]...)
 			if top := len(a.stack) - 1; question && top >= 0 {
 				a.stack[top].opened, a.stack[top].answered = a.deps.Now(), a.pressed

@@ -103,7 +103,7 @@ func (b *box) Update(msg tea.Msg) tea.Cmd {
 func (b *box) Render(w, h int) string   { return widget.Block("inside the box", w, h) }
 func (b *box) Title() string            { return "Box" }
 func (b *box) Size(int, int) (int, int) { return 30, 3 }
-func (b *box) Guarded() bool            { return b.guarded }
+func (b *box) Guarded(string) bool      { return b.guarded }
 func (b *box) CapturingText() bool      { return b.typing }
 func (b *box) Bindings() []kit.Binding {
 	return append([]kit.Binding{

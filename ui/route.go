@@ -128,16 +128,16 @@ func (a *App) tooEarly(l *layer, key string) string {
 	case age >= 0 && age < burstTime && key == l.answered:
 		l.opened = a.deps.Now()
 		return key
-	case age >= 0 && age < guardTime && guarded(l.overlay):
+	case age >= 0 && age < guardTime && guarded(l.overlay, key):
 		return key
 	}
 	l.answered = ""
 	return ""
 }
 
-func guarded(o kit.Overlay) bool {
+func guarded(o kit.Overlay, key string) bool {
 	g, ok := o.(kit.Guarded)
-	return ok && g.Guarded()
+	return ok && g.Guarded(key)
 }
 
 // keyIn passes a key to a view: to its matching binding, to a fallback binding, or

@@ -269,6 +269,9 @@ func TestAComparisonIsNotSentByMistake(t *testing.T) {
 		r.do(func() tea.Cmd { return r.page.Compare(page, "") })
 		r.PressFast("ctrl+j")
 		r.Expect("What to compare · ctrl+j ignored", "Sends 2 requests at once with profile acme", "ctrl+a those that fit")
+		r.PressFast("ctrl+a") // every other key acts
+		r.Expect("Sends 4 requests at once")
+		r.PressFast("ctrl+a")
 		if n := r.requests(); n != 0 {
 			t.Fatalf("%d requests were sent", n)
 		}

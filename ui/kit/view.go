@@ -89,6 +89,6 @@ type Overlay interface {
 // Scroller is a list, a text or a form of which there may be more than is drawn: how many lines above, and how many below.
 type Scroller interface{ Hidden() (above, below int) }
 
-// Guarded is implemented by overlays that ignore keys for a moment after they appear,
-// so that they do not react to a key meant for the view below.
-type Guarded interface{ Guarded() bool }
+// Guarded is implemented by overlays that ignore keys for a moment after they appear, so that they do not react to a
+// key meant for the view below: a question ignores all, a form those that submit.
+type Guarded interface{ Guarded(key string) bool }

@@ -104,7 +104,7 @@ func (t *terms) lines(th *kit.Theme, w int) []string {
 }
 
 // Guarded ignores keys for a moment: the key that opened the page may be held down.
-func (t *terms) Guarded() bool { return true }
+func (t *terms) Guarded(string) bool { return true }
 
 // Bindings are the keys of the terms page.
 func (t *terms) Bindings() []kit.Binding {

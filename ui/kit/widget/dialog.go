@@ -21,7 +21,7 @@ type FormDialog struct {
 	Submit string
 	// Deliberate says that what is submitted costs: enter does not submit.
 	Deliberate bool
-	// Guard says that keys are ignored for a moment: those that opened it may go on, and submit it.
+	// Guard says that the keys that submit are ignored for a moment: those that opened it may go on.
 	Guard bool
 	// Many begins the names of the toggles that one key ticks, or unticks.
 	Many     string
@@ -94,8 +94,11 @@ func (d *FormDialog) Title() string { return d.title }
 // Hidden are the lines of the form that were not drawn last.
 func (d *FormDialog) Hidden() (above, below int) { return d.Form.Hidden() }
 
-// Guarded ignores keys for a moment.
-func (d *FormDialog) Guarded() bool { return d.Guard }
+// Guarded ignores the keys that submit for a moment.
+func (d *FormDialog) Guarded(key string) bool {
+	b, _ := kit.Find(d.theme.Bound(d.Bindings()), key, d.CapturingText())
+	return d.Guard && b.Label == d.Submit
+}
 
 // CapturingText reports whether a field is being edited.
 func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }

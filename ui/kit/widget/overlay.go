@@ -44,7 +44,7 @@ func (c *confirm) Init() tea.Cmd { return nil }
 func (c *confirm) Title() string { return c.spec.Title }
 
 // Guarded ignores keys for a moment: a question may appear unexpectedly.
-func (c *confirm) Guarded() bool { return true }
+func (c *confirm) Guarded(string) bool { return true }
 
 func (c *confirm) Size(w, _ int) (int, int) {
 	ow := min(64, w-6)
