@@ -155,7 +155,9 @@ func (m *Model) remember() {
 	for _, a := range m.history.rows {
 		if a.Profile == m.session.ProfileName && a.URL != "" && a.Via != model.ViaAgent {
 			d.Zone, d.URL, d.Via = a.Zone, a.URL, string(a.Via)
-			m.form.fill(d)
+			if m.form.fill(d); m.form.form.Focused() == string(fieldURL) { // there is nothing left to type
+				m.form.form.FocusOn(string(fieldZone), false)
+			}
 			return
 		}
 	}
