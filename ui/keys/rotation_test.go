@@ -134,7 +134,7 @@ func TestARefreshSaysWhatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := rotating(t, 120, 40, "nightly")
 		s.Press("!")
-		s.Expect("Rotation of prod by refresh", "The console writes these within the same second: keyring:acme/prod", "These stop working until you give them the new value: nightly")
+		s.Expect("Rotation of prod by refresh", "The console writes these within the same second: keyring:acme/prod", "These stop working until you give them the new value: nightly", "enter refresh")
 		s.Press("enter")
 		s.Expect("Refresh the key?", "old one is invalid at once")
 		s.Looks("rotation-refresh")

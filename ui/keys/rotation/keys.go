@@ -56,8 +56,11 @@ func (p *Page) Bindings() []kit.Binding {
 		either = over
 	}
 	label := "continue"
-	if more {
-		label = string(step.Kind.Word())
+	switch word := step.Kind.Word(); {
+	case more && word == keystore.WordCreate && p.Plan.Method == keystore.RotateByRefresh:
+		label = string(keystore.StepRefresh)
+	case more:
+		label = string(word)
 	}
 	enter := kit.Binding{Name: "rotation.continue", Keys: []string{"enter"}, Label: label, Help: "Take the next steps as far as the console can. Where a person is needed, it stops and says what to do.", Group: group, Intent: Intent{act: goOn}, Disabled: either}
 	_, enter.Dangerous = p.asks(ask.EndsValue)
