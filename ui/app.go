@@ -244,6 +244,9 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.addToast(msg), true
 	case kit.Open:
 		return a.open(msg.Overlay), true
+	case kit.Opening:
+		o, cmd := msg()
+		return tea.Batch(a.open(o), cmd), true
 	case kit.Close:
 		a.close(msg.Overlay)
 	case kit.ForOverlay:

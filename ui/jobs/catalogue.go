@@ -31,17 +31,8 @@ type datasetChosen struct {
 	change bool     // it is for the form that is open
 }
 
-// forNew lists the data sets: for a new form with these inputs.
-func (s *dataSets) forNew(urls []string) tea.Cmd {
-	return s.list("New job", datasetChosen{urls: urls})
-}
-
-// forForm lists them for the form that is open.
-func (s *dataSets) forForm() tea.Cmd {
-	return s.list("Data set", datasetChosen{change: true})
-}
-
-func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
+// list makes the list of them, and begins to read it.
+func (s *dataSets) list(title string, chosen datasetChosen) (kit.Overlay, tea.Cmd) {
 	pick := func(id string, listed bool) tea.Cmd {
 		c := chosen
 		c.id, c.listed = id, listed
@@ -87,7 +78,7 @@ func (s *dataSets) list(title string, chosen datasetChosen) tea.Cmd {
 		return s.load(true)
 	}
 	s.show()
-	return tea.Batch(kit.OpenOverlay(f), s.load(false))
+	return f, s.load(false)
 }
 
 // problem says why the list is not the service's of today; "" where it is.

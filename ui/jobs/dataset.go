@@ -35,9 +35,6 @@ const (
 // collected is the value of fieldDiscover for a job that discovers nothing.
 const collected = "collect"
 
-// chooseDataset opens the list of data sets.
-type chooseDataset struct{}
-
 // dataset is the data set that the form names, if the list has it.
 func (l *launch) dataset() (model.Dataset, bool) {
 	name := strings.TrimSpace(l.form.Value(fieldDataset))

@@ -62,7 +62,7 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.list.filterBindings()
 	}
 	out := append([]kit.Binding{
-		{Name: "jobs.new", Keys: []string{"n"}, Label: "new", Command: "new job", Synonyms: "trigger launch csv", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
+		{Name: "jobs.new", Keys: []string{"n"}, Label: "new", Command: "new job", Synonyms: "trigger launch csv", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: m.launches.begin(nil), Disabled: m.whyNot(intentNew)},
 		{Name: "jobs.open", Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		m.downloadBinding(),
 		m.previewBinding(),

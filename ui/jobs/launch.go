@@ -98,7 +98,7 @@ func (n *launches) openForm(urls []string) tea.Cmd {
 
 // Extra are the keys that pick a data set and preview a result.
 func (l *launch) Extra() []kit.Binding {
-	extra := []kit.Binding{{Name: "launch.data-sets", Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: chooseDataset{}, WhileTyping: true}}
+	extra := []kit.Binding{{Name: "launch.data-sets", Keys: []string{"ctrl+o"}, Label: "data sets", Help: "Pick the data set from a list: by name, identifier or kind.", Intent: kit.Opening(func() (kit.Overlay, tea.Cmd) { return l.m.dataSets.list("Data set", datasetChosen{change: true}) }), WhileTyping: true}}
 	return append(extra, l.previewBindings()...)
 }
 
@@ -107,8 +107,6 @@ func (l *launch) Handle(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		return l.paste(msg.Content)
-	case chooseDataset:
-		return l.m.dataSets.forForm(), true
 	case askPreview:
 		return l.askPreview(), true
 	}

@@ -27,14 +27,16 @@ type launches struct {
 }
 
 // begin begins with the list of data sets where the dialect sends which one it is.
-func (n *launches) begin(urls []string) tea.Cmd {
-	if why := n.whyNot(); why != "" {
-		return kit.Warn("new job: " + why)
+func (n *launches) begin(urls []string) kit.Opening {
+	return func() (kit.Overlay, tea.Cmd) {
+		if why := n.whyNot(); why != "" {
+			return nil, kit.Warn("new job: " + why)
+		}
+		if n.m.session.Profile.Can.Sends().Dataset {
+			return n.m.dataSets.list("New job", datasetChosen{urls: urls})
+		}
+		return nil, n.openForm(urls)
 	}
-	if n.m.session.Profile.Can.Sends().Dataset {
-		return n.m.dataSets.forNew(urls)
-	}
-	return n.openForm(urls)
 }
 
 // keyNamed finds a key of the session; an empty name is the profile's key.
@@ -217,7 +219,7 @@ func (n *launches) pasted(text string) tea.Cmd {
 	if len(rows) == 0 {
 		return nil
 	}
-	return n.begin(rows)
+	return kit.Send(n.begin(rows))
 }
 
 // maxOverlapLines is how many jobs with some of the inputs are named.

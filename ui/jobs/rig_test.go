@@ -439,8 +439,9 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		f := &fakeJobs{}
 		s := start(t, f, "brightdata", 120, 40)
 		s.Expect("no jobs yet: n launches one", "A job makes the service collect many", "d      Download the result to a file.")
-		s.Press("n")
-		s.Expect("New job: reading the list of data sets", "nothing matches: enter takes it as an identifier")
+		s.Type("nprod") // at once: no letter is a key of the list below
+		s.Expect("New job: reading the list of data sets", "› prod█", "nothing matches: enter takes it as an identifier")
+		s.Press("ctrl+u")
 		s.Type("gd_products")
 		s.Press("enter")
 		s.Expect("New job", "check the inputs", "Nothing is launched yet")

@@ -47,7 +47,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return opening
 	case kit.NewJob:
 		m.closePages()
-		return m.launches.begin(msg.URLs)
+		return kit.Send(m.launches.begin(msg.URLs))
 	case intent:
 		return m.act(msg)
 	case datasetChosen:
@@ -123,8 +123,6 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 func (m *Model) act(i intent) tea.Cmd {
 	job, ok := m.list.selected()
 	switch i {
-	case intentNew:
-		return m.launches.begin(nil)
 	case intentReload:
 		return m.list.load()
 	case intentDrift:

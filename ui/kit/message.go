@@ -167,6 +167,9 @@ type Open struct{ Overlay Overlay }
 // OpenOverlay opens o.
 func OpenOverlay(o Overlay) tea.Cmd { return Send(Open{Overlay: o}) }
 
+// Opening opens an overlay, if there is one, before the next key is read: letters typed at once go into it.
+type Opening func() (Overlay, tea.Cmd)
+
 // Close asks the root to remove the topmost overlay, or the given one if Overlay is
 // set.
 type Close struct{ Overlay Overlay }
