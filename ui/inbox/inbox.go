@@ -251,11 +251,11 @@ func (b *Inbox) Update(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	}
-	switch _, wheel := msg.(tea.MouseWheelMsg); {
+	switch {
 	case b.open != nil:
 		b.open.scroll.Update(msg)
 		return nil
-	case b.filter.Typing() && !wheel:
+	case b.filter.Takes(msg):
 		return b.filterMsg(msg)
 	}
 	b.table.Update(msg)

@@ -290,6 +290,8 @@ func TestAFilterSaysWhatItHides(t *testing.T) {
 		s.Type("verdict:rejected reason")
 		s.Expect("50 of 100", "hook-98")
 		s.ExpectNot("✓ verified")
+		s.Press("down") // in the list, while letters still go into the filter
+		s.Expect("›✗ rejected   hook-98")
 		s.Type(" 97.")
 		s.Expect("0 of 100", "nothing matches: esc shows all webhooks")
 		s.Press("enter", "esc")

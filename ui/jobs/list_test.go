@@ -42,6 +42,10 @@ func TestTheFilterHidesTheJobsThatDoNotMatch(t *testing.T) {
 			s.Expect("job-0", "job-1", "job-2")
 		}
 		s.Press("/")
+		s.Type("job-")
+		s.Press("down") // in the list, while letters still go into the filter
+		s.Expect("job-1 · gd_reviews", "/ job-")
+		s.Press("ctrl+u")
 		s.Type("reviews")
 		s.Press("enter")
 		s.Expect("Jobs (1 of 3)", "esc shows all", "job-1 · gd_reviews")

@@ -82,7 +82,7 @@ func (m *Model) move(msg tea.Msg) tea.Cmd {
 		}
 		return m.launches.pasted(msg.Content)
 	case tea.KeyPressMsg:
-		if m.CapturingText() {
+		if m.CapturingText() && m.list.page.Filter.Takes(msg) {
 			return m.list.filterMsg(msg)
 		}
 		m.scroll(m.panes.At, msg)

@@ -53,6 +53,8 @@ func TestTheFilterHidesRows(t *testing.T) {
 		s.Type("BATCH") // the name of one, the duty of four
 		s.Expect("Keys (4 of 6)", " / BATCH", "4 of 6")
 		s.ExpectNot("! expires", "✗ expired  ")
+		s.Press("down") // in the list, while letters still go into the filter
+		s.Expect("›✗ overdue     prod", "/ BATCH█", "✗ overdue  prod")
 		s.Press("enter")
 		for term, want := range map[string]string{
 			"state:due": "Keys (4 of 6)", "state:exp": "Keys (2 of 6)", "level:admin": "Keys (1 of 6)", "duty:human": "Keys (1 of 6)", "profile:local": "Keys (5 of 6)",

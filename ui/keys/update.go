@@ -61,7 +61,7 @@ func (m *Model) move(msg tea.Msg) tea.Cmd {
 	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		if m.list.page.Filter.Typing() {
+		if m.list.page.Filter.Takes(msg) {
 			return m.filter(msg)
 		}
 		m.scroll(m.panes.At, msg)

@@ -54,6 +54,12 @@ const (
 // Typing reports whether it is being typed.
 func (f *ListFilter) Typing() bool { return f.typing }
 
+// Takes reports whether a message goes into what is typed: all but what moves in the list meanwhile.
+func (f *ListFilter) Takes(msg tea.Msg) bool {
+	_, moves := motionWhileTyping(msg, 1, 1)
+	return f.typing && !moves
+}
+
 // Text is the filter that the list shows; "" hides nothing.
 func (f *ListFilter) Text() string { return f.text }
 
@@ -93,7 +99,7 @@ func (f *ListFilter) update(t *kit.Theme, msg tea.Msg, terms []string, check fun
 		f.input.Blur()
 		return nil, f.set(f.before, check)
 	case tea.KeyPressMsg, tea.PasteMsg:
-		if !f.typing {
+		if !f.Takes(msg) {
 			return nil, FilterNothing
 		}
 		cmd := UpdateInput(&f.input, msg)
@@ -121,7 +127,7 @@ func (f *ListFilter) Bindings(rows string, terms []string, esc bool) []kit.Bindi
 	const group = "Filter"
 	if f.typing {
 		return []kit.Binding{
-			{Name: "filter.keep", Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list, where enter opens.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
+			{Name: "filter.keep", Keys: []string{keyKeep}, Label: labelKeep, Help: "Keep the filter, and go on in the list, where enter opens. Arrows move in the list while you type, too.", Group: group, Intent: filterKeep{}, WhileTyping: true, Disabled: f.problem},
 			{Name: "filter.leave", Keys: []string{"esc"}, Label: "leave", Help: "Show what was shown before.", Group: group, Intent: filterLeave{}, WhileTyping: true},
 		}
 	}
