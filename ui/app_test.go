@@ -377,7 +377,7 @@ func TestHelpAndPaletteComeFromTheBindings(t *testing.T) {
 		s.ExpectNot("Send the request.")
 		s.Press("ctrl+p")
 		s.Expect("›send ", "Send the request.", "add profile")
-		s.Type("accou")
+		s.Type("a real")
 		s.ExpectNot("Send the request.")
 		s.Press("enter")
 		s.Expect("asked for an account")

@@ -88,7 +88,7 @@ func (a *App) commandsOf(view kit.ViewID, title string, bindings []kit.Binding) 
 	for _, b := range bindings {
 		switch {
 		case b.Label == "", b.Intent == nil && b.Disabled == "", b.Intent == intentPalette, b.Intent == (kit.Close{}):
-		case slices.Contains([]string{"Move", "Form", "Panes"}, b.Group):
+		case slices.Contains([]string{"Move", "Form", "Panes"}, b.Group) && b.Synonyms == "":
 		case slices.ContainsFunc(g.Commands, func(c widget.Command) bool { return c.Label == cmp.Or(b.Command, b.Label) }): // as quit, by two keys
 		default:
 			c := command(view, b)

@@ -278,7 +278,11 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 		Label: "schedule a batch", Group: "Jobs", Synonyms: "cron systemd timer daily",
 		Disabled: "in a shell, 'zonedeck schedule batch ID' prints the text for cron or systemd",
 	}
-	return slices.Concat(profiles.Commands(c.profileDeps(theme)), rates.Commands(c.ratesDeps()), c.rehearsals(theme), []kit.Binding{schedule})
+	paste := kit.Binding{
+		Label: "paste a request (curl, HAR)", Group: "Sandbox", Synonyms: "import curl har",
+		Disabled: "paste a curl command, the text of a HAR file or a URL anywhere in the Sandbox: it fills the form",
+	}
+	return slices.Concat(profiles.Commands(c.profileDeps(theme)), rates.Commands(c.ratesDeps()), c.rehearsals(theme), []kit.Binding{schedule, paste})
 }
 
 // profileDeps are what the commands about profiles work with.

@@ -152,7 +152,7 @@ func (m *Model) Bindings() []kit.Binding {
 }
 
 func (m *Model) sendBindings() []kit.Binding {
-	send := kit.Binding{Name: "sandbox.send", Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
+	send := kit.Binding{Name: "sandbox.send", Keys: []string{"ctrl+j", "f5"}, Label: "send", Synonyms: "resend retry repeat", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: act(sendNow), WhileTyping: true}
 	out := []kit.Binding{send}
 	if m.form.request.Via == model.ViaAgent {
 		list := kit.Binding{Name: "sandbox.list-tools", Keys: []string{"ctrl+r"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: act((*Model).listTools), Hidden: true}

@@ -13,6 +13,7 @@ var paletteWords = map[string]string{
 	"twin": "compare zones", "delete": "saved requests", "remove request": "bring back a removed request", "log in": "add profile", "login": "test the login", "matrix": "compare all logins (matrix)", "add key": "record a key",
 	"add account": "add profile", "price": "measure the rates of the zones", "delete key": "forget",
 	"delete zone": "remove zone", "revoke": "rotate", "usage": "balance",
+	"resend": "send", "retry": "send", "import": "paste a request (curl, HAR)", "paste": "paste a request (curl, HAR)", "curl": "paste a request (curl, HAR)", "fullscreen": "zoom",
 }
 
 // The first line of the palette is what people mean by a word, and what only a note says is not offered beside it.
@@ -32,6 +33,11 @@ func TestThePaletteFindsWhatPeopleMean(t *testing.T) {
 		}
 		if typed == "add zone" && strings.Contains(screen, "new password") {
 			t.Errorf("%q offers the new password of a zone too:\n%s", typed, screen)
+		}
+		if typed == "add account" {
+			p.Press("ctrl+u")
+			p.Type("account")
+			p.WaitFor("› account", "balance", "use profile")
 		}
 		p.Press("esc")
 		p.WaitGone("Commands")

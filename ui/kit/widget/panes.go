@@ -32,7 +32,7 @@ func (p *Panes) Bindings(typing bool) []kit.Binding {
 	return []kit.Binding{
 		{Name: "panes.next", Keys: []string{"tab"}, Label: "pane", Help: "Go to the next pane.", Group: group, Intent: paneNext, WhileTyping: typing},
 		{Name: "panes.previous", Keys: []string{"shift+tab"}, Label: "previous pane", Help: "Go to the previous pane.", Group: group, Intent: panePrevious, WhileTyping: typing, Hidden: true},
-		{Name: "panes.zoom", Keys: []string{"z"}, Label: "zoom", Help: "Give the focused pane the whole tab, or take it back.", Group: group, Intent: paneZoom, Hidden: true},
+		{Name: "panes.zoom", Keys: []string{"z"}, Label: "zoom", Synonyms: "fullscreen maximize", Help: "Give the focused pane the whole tab, or take it back.", Group: group, Intent: paneZoom, Hidden: true},
 	}
 }
 
