@@ -10,14 +10,27 @@ func TestURLsOfTheHistoryAreRecalledAndCompleted(t *testing.T) {
 		onScreen(t, size[0], size[1], func(t *testing.T, b *bench) {
 			b.svc.urls = []string{"http://lab.test/shop?v=2", "http://lab.test/captcha", "http://lab.test/shop?v=1"}
 			b.reload()
-			b.Press("ctrl+l", "ctrl+u")
+			b.Press("ctrl+l")
 			b.Type("SHOP")
+			b.ExpectNot("↑ earlier")
+			b.Press("up") // to the field above: what was typed stays
+			b.Expect("SHOP", "enter pick")
+			b.Press("ctrl+l")
+			b.Expect("↑ earlier")
 			b.Press("up")
 			b.Expect("http://lab.test/shop?v=2")
-			b.Press("up", "up") // past the oldest that has it
+			b.Press("up", "up", "up") // past the oldest
 			b.Expect("http://lab.test/shop?v=1")
-			b.Press("down", "down")
+			b.Press("down", "down", "down")
 			b.Expect("SHOP")
+			b.Press("ctrl+u", "up")
+			b.Expect("http://lab.test/shop?v=2")
+			b.Press("ctrl+l")
+			b.Paste("http://lab.test/ca")
+			b.Expect("http://lab.test/captcha  ") // the rest is shown behind the cursor
+			b.Press("ctrl+l")
+			b.Paste("http://lab.test/slow?x=t")
+			b.Expect("http://lab.test/slow?x=t█")
 			b.Press("ctrl+u")
 			b.Type("http://lab.test/c")
 			b.ExpectNot("captcha\"") // shown after the cursor, not sent

@@ -255,7 +255,7 @@ func (f *Form) SetValue(name, value string) {
 	fd.err = ""
 	switch {
 	case fd.Kind == FieldText:
-		fd.input.SetValue(value)
+		fd.set(value)
 	case fd.area != nil, fd.Kind == FieldArea && value != "":
 		fd.editor().SetValue(value) // which may not hold all of it as it is
 	default:
@@ -467,7 +467,7 @@ func (f *Form) edit() tea.Cmd {
 	case FieldText:
 		f.editing = true
 		styleInput(fd.input, f.theme)
-		fd.earlier.at, fd.earlier.began = -1, fd.value()
+		fd.earlier.at = -1
 		fd.input.CursorEnd()
 		fd.whole = fd.Replace
 		return fd.input.Focus()

@@ -545,10 +545,10 @@ func TestWhatIsTypedAfterAValueWasTakenGoesIntoTheNextTextField(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedValueRecallsEveryEarlierOne(t *testing.T) {
+func TestWhatIsTypedIsNotReplacedByAnEarlierValue(t *testing.T) {
 	f := NewForm(kit.NewTheme(true, false), Field{Name: "url", Label: "URL", Kind: FieldText, Value: "http://lab.test/json"})
 	f.SetRecent("url", []string{"http://lab.test/json", "http://lab.test/ok", "https://shop.test"})
-	formKeys(f, "enter")
+	f.Replace("url")
 	for _, step := range []struct{ key, want string }{
 		{"up", "http://lab.test/ok"}, {"up", "https://shop.test"}, {"down", "http://lab.test/ok"}, {"down", "http://lab.test/json"},
 	} {
@@ -556,9 +556,12 @@ func TestAnUnchangedValueRecallsEveryEarlierOne(t *testing.T) {
 			t.Errorf("%s gives %q, want %q", step.key, f.Value("url"), step.want)
 		}
 	}
-	formKeys(f, "backspace", "backspace", "backspace", "backspace", "up") // "http://lab.test/" was typed
-	if got := f.Value("url"); got != "http://lab.test/json" {
-		t.Errorf("of a part: %q", got)
+	if formKeys(f, "up", "up", "backspace", "up"); f.Value("url") != "https://shop.tes" {
+		t.Errorf("after one that was recalled was edited: %q", f.Value("url"))
+	}
+	f.SetValue("url", "")
+	if formKeys(f, "up"); f.Value("url") != "http://lab.test/json" {
+		t.Errorf("of an empty field: %q", f.Value("url"))
 	}
 }
 

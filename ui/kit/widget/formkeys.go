@@ -92,10 +92,13 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 		if fd.area.Line() == 0 && line.RowOffset == 0 {
 			out = append(out, edges[1])
 		}
-	case fd.Kind == FieldText && len(fd.earlier.values) > 0:
+	case fd.Kind == FieldText && fd.recalls():
 		out = append(out, recalls()...)
 	case fd.Kind == FieldText:
 		out = append(out, edges...)
+	}
+	if len(fd.earlier.values) > 0 {
+		out = append(out, completes())
 	}
 	if f.Dialog {
 		tab := fieldKeys([]string{"tab"}, []string{"shift+tab"}, true)

@@ -13,14 +13,11 @@ import (
 type recent struct {
 	values []string // newest first
 	at     int      // the recalled one, -1 for none
-	began  string   // the value when editing began
 	typed  string   // the value before one was recalled
-	part   string   // what was typed of it; earlier values contain it
 }
 
-// SetRecent gives a text field its earlier values, the newest first: while it is edited up
-// and down recall those that contain what was typed, and the newest that begins with it is
-// shown after the cursor.
+// SetRecent gives a text field its earlier values, the newest first: while it is empty, or what is typed replaces its
+// value, up and down recall them. The newest that begins with what was typed is shown after the cursor.
 func (f *Form) SetRecent(name string, values []string) {
 	fd := f.find(name)
 	if fd == nil || fd.Kind != FieldText {
@@ -39,33 +36,39 @@ func (f *Form) SetRecent(name string, values []string) {
 func (fd *field) recall(by int) bool {
 	r := &fd.earlier
 	if r.at < 0 {
-		r.typed, r.part = fd.value(), fd.value()
-		if r.typed == r.began {
-			r.part = "" // nothing was typed yet
-		}
+		r.typed = fd.value()
 	}
 	for i := r.at + by; i >= 0 && i < len(r.values); i += by {
-		if v := r.values[i]; v != fd.value() && containsFold(v, r.part) {
+		if v := r.values[i]; v != fd.value() {
 			fd.show(i, v)
 			return true
 		}
 	}
 	if by < 0 && r.at >= 0 {
 		fd.show(-1, r.typed)
+		fd.whole = true // as it was
 		return true
 	}
 	return false
 }
 
+// recalls reports whether up recalls an earlier value: what was typed is not replaced by one.
+func (fd *field) recalls() bool {
+	other := func(v string) bool { return v != fd.value() }
+	return (fd.whole || fd.value() == "" || fd.earlier.at >= 0) && slices.ContainsFunc(fd.earlier.values, other)
+}
+
 func (fd *field) show(at int, value string) {
 	fd.earlier.at, fd.whole = at, false
-	fd.input.SetValue(value)
-	fd.input.CursorEnd()
+	fd.set(value)
 	fd.err = ""
 }
 
-func containsFold(s, part string) bool {
-	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+// set replaces the text of a field, and with it what is shown after the cursor.
+func (fd *field) set(value string) {
+	fd.input.SetValue(value)
+	fd.input.SetSuggestions(fd.earlier.values)
+	fd.input.CursorEnd()
 }
 
 // complete takes the value shown after the cursor, if msg is a key that does. It reports
@@ -95,8 +98,7 @@ func completes() kit.Binding {
 func recalls() []kit.Binding {
 	const group = kit.GroupForm
 	return []kit.Binding{
-		{Name: "form.earlier", Keys: []string{"up"}, Label: "earlier", Help: "Recall an earlier value that contains what was typed.", Group: group, Intent: formOlder, WhileTyping: true},
+		{Name: "form.earlier", Keys: []string{"up"}, Label: "earlier", Help: "Recall an earlier value, where the field is empty or typing replaces its value.", Group: group, Intent: formOlder, WhileTyping: true},
 		{Name: "form.newer", Keys: []string{"down"}, Label: "next field", Help: "Go back to a newer value, or to the next field.", Group: group, Intent: formNewer, Hidden: true, WhileTyping: true},
-		completes(),
 	}
 }

@@ -76,6 +76,9 @@ func updateField(in *textinput.Model, msg tea.Msg) tea.Cmd {
 		msg = m
 	}
 	*in, cmd = in.Update(msg)
+	if _, pasted := msg.(tea.PasteMsg); pasted {
+		in.SetSuggestions(in.AvailableSuggestions()) // which a paste leaves as they were
+	}
 	return tea.Batch(cmd, said)
 }
 
