@@ -16,9 +16,10 @@ import (
 
 func TestACutFileIsNotNamedByTheHashOfTheWhole(t *testing.T) {
 	dir := t.TempDir()
-	page := strings.Repeat("paid for ", inlineBody)
+	const room = 16 << 20 // what else this process writes, such as go test's own log, has room
+	page := strings.Repeat("paid for ", room/8)
 	hash := sha256.Sum256([]byte(page))
-	servicetest.LimitFiles(t, inlineBody)
+	servicetest.LimitFiles(t, room)
 	var out view.Fetch
 	attachBody(&out, model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: hex.EncodeToString(hash[:])}, dir)
 	if out.BodyFile != "" || out.Body == nil || *out.Body != page {
