@@ -188,7 +188,7 @@ func (o Owners) Refuse(p model.Profile, k model.Key) error {
 	}
 	ks.confirmed.mu.Lock()
 	defer ks.confirmed.mu.Unlock()
-	if ks.confirmed.keys[k.Name+"="+addressOf(p)] {
+	if ks.confirmed.keys[model.PlainName(k.Name)+"="+addressOf(p)] {
 		return nil
 	}
 	return &OtherAccountError{Key: k.Name, Profiles: owners, To: p, Agent: ks.cfg.Caller.Kind == Agent}

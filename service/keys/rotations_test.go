@@ -264,6 +264,11 @@ func TestWhereARotationSendsAKeyIsJudgedBeforeItBegins(t *testing.T) {
 	if err := a.Owners().Refuse(a.profile(t, "bbb"), a.key(t, "acme")); err != nil {
 		t.Errorf("after a yes it is not sent: %v", err)
 	}
+	after := a.key(t, "acme")
+	after.Name = model.NewValueOf(after.Name)
+	if err := a.Owners().Refuse(a.profile(t, "bbb"), after); err != nil {
+		t.Errorf("after a yes its new value is not sent: %v", err)
+	}
 	b := newServices(t)
 	p.Users[1].Reason = "a program takes it from there"
 	if open, err := b.engine().Reach(p, nil); err != nil || len(open) > 0 {
