@@ -199,7 +199,9 @@ func (ft *Fetcher) fetchRuns(ctx context.Context, g model.Grid, c model.Cell, on
 				return err
 			}
 			run := model.NewRun(result)
-			run.Page = result.Request.URL
+			if g.Kind == model.CompareList {
+				run.Page = result.Request.URL
+			}
 			report(&run)
 		}
 		return nil
