@@ -33,7 +33,7 @@ func FuzzJSONSays(f *testing.F) {
 			t.Errorf("%d by %+v", p.verdict, p.marks)
 		}
 		object := bytes.TrimRight(trimStart(body), " \t\r\n")
-		if len(object) > 0 {
+		if json.Valid(object) { // else a part of it may be whole
 			if begun := says(object[:cut%uint(len(object))]); begun.verdict != ordinary {
 				t.Errorf("cut, it says %d by %+v", begun.verdict, begun.marks)
 			}
